@@ -13,7 +13,9 @@ mod campaign;
 mod conditions;
 mod probe;
 mod requests;
+mod seen;
 mod store;
 mod tests;
 
-pub(crate) use probe::{Probe, Seen};
+pub(crate) use probe::Probe;
+pub(crate) use seen::Seen;

@@ -31,15 +31,6 @@ pub(crate) enum Leave {
     Field,
 }
 
-/// Notes about an instance.
-#[derive(Default)]
-pub(crate) struct Seen {
-    /// The number of its store.
-    number: Option<u64>,
-    /// The request that it served last.
-    request_id: Option<Arc<str>>,
-}
-
 /// The part that was left out.
 pub(crate) enum LeftOut {
     Page(usize, Vec<u8>),
