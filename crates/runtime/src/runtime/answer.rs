@@ -90,7 +90,7 @@ impl Runtime {
                 }
             }
         }
-        let body = body::read(&parts, body, &module.shared_state.limits, client, room).await?;
+        let body = body::whole::read(&parts, body, &module.shared_state.limits, client, room).await?;
         if let Some(recording) = &exchange.recording {
             recording.request_body(&body);
         }
