@@ -2,6 +2,7 @@
 
 pub(crate) mod engine;
 pub(crate) mod inherited;
+pub(crate) mod loader;
 pub(crate) mod mounts;
 pub(crate) mod registry;
 pub(crate) mod sidecars;
@@ -30,7 +31,7 @@ use crate::instance::call::{Blueprint, EntryPoint, Failure, Instance};
 use crate::instance::caller::Caller;
 use crate::instance::shared_state::SharedState;
 use crate::module::engine::{Abi, Clock, SharedEngine};
-use crate::module::registry::{Loader, Target};
+use crate::module::loader::{Loader, Target};
 use crate::request::origin::Origin;
 use crate::telemetry::module_info::ModuleInfo;
 use crate::telemetry::source_map::SourceMap;

@@ -1,6 +1,6 @@
 //! The modules by name: loading, replacement while they serve, and failed ones.
 
-mod loader;
+mod load;
 
 use std::collections::{BTreeMap, HashMap};
 use std::os::unix::fs::MetadataExt;
@@ -17,10 +17,10 @@ use crate::error::RuntimeError;
 use crate::instance::shared_state::SharedState;
 use crate::module::Module;
 use crate::module::inherited::Inherited;
+use crate::module::loader::Loader;
 use crate::module::mounts::Mounts;
 use crate::request::health::READY;
-use loader::load;
-pub(crate) use loader::{Loader, Target, Targets, Turns};
+use load::load;
 
 /// The modules of a runtime.
 pub(crate) struct Registry {
