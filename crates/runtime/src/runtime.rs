@@ -20,12 +20,12 @@ use prometheus_client::metrics::gauge::Gauge;
 use tenon_code::Compiler;
 use tenon_http_server::{Budget, discard};
 use tenon_transport::Transport;
-use tokio::net::TcpListener;
 use wasmtime_wasi_http::WasiBody;
 
 use crate::admission::Admission;
 use crate::admission::watch::watch;
 use crate::body::ResponseBody;
+use crate::config::tls::Tls;
 use crate::config::{Limits, ModuleSource, RuntimeConfig, ms, size, transport_config};
 use crate::error::RuntimeError;
 use crate::instance::call::pieces::Streams;
@@ -39,7 +39,6 @@ use crate::request::origin::TrustedProxies;
 use crate::request::pages::{Page, Pages};
 use crate::request::problem::Problem;
 use crate::request::request_id;
-use crate::server::{Audience, Server, Tls};
 use crate::telemetry::exchange::{Exchange, Telemetry};
 use crate::telemetry::metrics::{Format, Metrics, PoolUsage};
 use crate::telemetry::otlp::Otlp;
@@ -378,25 +377,19 @@ impl Runtime {
         &self.shared.budget
     }
 
-    /// Serves `listener` until the returned server is closed.
-    #[must_use]
-    pub fn listen(&self, listener: TcpListener) -> Server {
-        Server::start(self.clone(), listener, &self.shared.limits, self.shared.tls.clone(), Audience::All)
+    /// The limits of the server.
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.shared.limits
     }
 
-    /// Serves `/metrics`, `/health` and `/ready` on `listener`, without TLS, and nothing else. The other listeners answer 404 for
-    /// `/metrics` from now on.
-    #[must_use]
-    pub fn listen_for_operations(&self, listener: TcpListener) -> Server {
+    /// The certificate to serve with, if one is configured.
+    pub(crate) fn tls(&self) -> Option<Tls> {
+        self.shared.tls.clone()
+    }
+
+    /// Notes that a listener of its own answers `/metrics` from now on.
+    pub(crate) fn note_operations(&self) {
         self.shared.has_operations.store(true, Ordering::Relaxed);
-        Server::start(self.clone(), listener, &self.shared.limits, None, Audience::Operations)
-    }
-
-    /// Serves `listener`. On a loopback address, it refuses requests that name another host than this machine, because
-    /// pages of other sites must not call a module in development (DNS rebinding).
-    #[must_use]
-    pub fn listen_locally(&self, listener: TcpListener) -> Server {
-        Server::start(self.clone(), listener, &self.shared.limits, self.shared.tls.clone(), Audience::Local)
     }
 
     /// Waits until the streamed responses to clients on connections have ended: for some seconds at most.

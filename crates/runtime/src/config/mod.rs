@@ -4,6 +4,7 @@ pub(crate) mod environment;
 mod limits;
 mod outbound;
 mod policy;
+pub(crate) mod tls;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
