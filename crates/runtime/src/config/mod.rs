@@ -5,6 +5,7 @@ mod limits;
 mod outbound;
 mod policy;
 pub(crate) mod tls;
+mod trusted_proxies;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -13,12 +14,11 @@ use std::str::FromStr;
 use bytes::Bytes;
 use tenon_transport::{Allow, Sidecar};
 
-use crate::request::origin::TrustedProxies;
-
 pub use limits::{LimitKey, Limits};
 pub(crate) use limits::{count, ms, size};
 pub(crate) use outbound::transport_config;
 pub use policy::ModulePolicy;
+pub use trusted_proxies::TrustedProxies;
 
 /// Extension of a file of code that was compiled ahead of time.
 const COMPILED: &str = "cwasm";

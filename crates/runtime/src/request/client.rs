@@ -8,8 +8,9 @@ use http::request::Parts;
 use http::{HeaderValue, Version};
 use tenon_http_server::{Account, Reservation, Upload, Uploads, names_this_machine};
 
+use crate::config::TrustedProxies;
 use crate::request::limits;
-use crate::request::origin::{Origin, Peer, TrustedProxies};
+use crate::request::origin::{Origin, Peer};
 use crate::request::problem::Problem;
 
 /// Memory of a request besides its head and its bodies: its task, and hyper's state.
