@@ -14,7 +14,7 @@ use tenon_transport::{Allow, Transport};
 use wasmtime_wasi_http::WasiBody;
 
 use crate::config::{ModulePolicy, transport_config};
-use crate::instance::call::Failure;
+use crate::instance::call::failure::Failure;
 use crate::instance::masks::Masks;
 use crate::instance::shared_state::SharedState;
 use crate::request::problem::Problem;

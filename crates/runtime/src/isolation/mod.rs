@@ -11,11 +11,8 @@
 
 mod campaign;
 mod conditions;
-mod probe;
+pub(crate) mod probe;
 mod requests;
-mod seen;
+pub(crate) mod seen;
 mod store;
 mod tests;
-
-pub(crate) use probe::Probe;
-pub(crate) use seen::Seen;

@@ -56,7 +56,7 @@ pub(crate) struct Module {
     pub(crate) idle: Idle,
     /// Compares its instances with a fresh one.
     #[cfg(test)]
-    pub(crate) probe: std::sync::OnceLock<Arc<crate::isolation::Probe>>,
+    pub(crate) probe: std::sync::OnceLock<Arc<crate::isolation::probe::Probe>>,
 }
 
 /// The treatment of an instance that has served a request.

@@ -45,7 +45,7 @@ pub(crate) struct Instance {
     globals: Option<TypedFunc<(), ()>>,
     uses: u64,
     #[cfg(test)]
-    seen: crate::isolation::Seen,
+    seen: crate::isolation::seen::Seen,
     // Behind the store: the slot is free once the instance is gone.
     slot: SlotPermit,
 }
@@ -98,7 +98,7 @@ impl Instance {
             globals,
             uses: 0,
             #[cfg(test)]
-            seen: crate::isolation::Seen::default(),
+            seen: crate::isolation::seen::Seen::default(),
             slot,
         })
     }
@@ -149,7 +149,7 @@ impl Instance {
     /// All parts of it, for a comparison with a fresh one: its store, the harness's notes, its way of calling and its
     /// restorable state.
     #[cfg(test)]
-    pub(crate) fn observed(&mut self) -> (&mut Store<Host>, &mut crate::isolation::Seen, [bool; 3]) {
+    pub(crate) fn observed(&mut self) -> (&mut Store<Host>, &mut crate::isolation::seen::Seen, [bool; 3]) {
         // How often it was used decides when it is dropped, and the slot how many there are.
         let Self { store, exports, memory, globals, uses: _, seen, slot: _ } = self;
         let kinds = [matches!(exports, Exports::Direct(_)), memory.is_some(), globals.is_some()];

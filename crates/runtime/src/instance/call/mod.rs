@@ -4,7 +4,7 @@
 pub(crate) mod direct;
 pub(crate) mod direct_entry;
 mod entry_point;
-mod failure;
+pub(crate) mod failure;
 pub(crate) mod guest_body;
 mod instance;
 pub(crate) mod pieces;
