@@ -251,16 +251,16 @@ export interface ComponentInterfaces {
 export declare function compose(handler: Buffer, bridge?: Buffer | undefined | null): Promise<Buffer>
 
 /**
- * Makes the jobs of a project those of the service `cron` at an address. `tasks` is that of `WorkOptions`. Rejects with `CONFIG`, or
- * with `BACKEND` when the service does not answer or refuses a job.
- */
-export declare function declareJobs(address: string, tasks: string): Promise<undefined>
-
-/**
  * Compresses a component, with matches in `base`; an empty base has none. The same arguments give the same bytes. Rejects with
  * `DELTA`.
  */
 export declare function compressDelta(component: Buffer, base: Buffer): Promise<Buffer>
+
+/**
+ * Makes the jobs of a project those of the service `cron` at an address. `tasks` is that of `WorkOptions`. Rejects with `CONFIG`, or
+ * with `BACKEND` when the service does not answer or refuses a job.
+ */
+export declare function declareJobs(address: string, tasks: string): Promise<undefined>
 
 /**
  * Puts the adapter for calls and log lines around a handler component, so that it imports only WASI. A handler that imports neither

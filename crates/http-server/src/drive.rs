@@ -13,10 +13,6 @@ use crate::{Account, Activity};
 /// Number of checks within the shortest timeout.
 const LOOKS: u32 = 8;
 
-/// How long an answer may take for a client that has closed its half of the connection. The client may still read, as `nc -N` does,
-/// or it may be gone.
-const HALF_CLOSED: Duration = Duration::from_secs(5);
-
 /// Timeouts of an HTTP/2 connection. For HTTP/1.1, hyper and the socket enforce them.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
@@ -41,9 +37,6 @@ pub enum Ended {
     /// It held more than its share while others found no room.
     #[error("the connection holds more than its share of max_buffered_bytes")]
     Revoked,
-    /// The client closed its half, and its answer took too long.
-    #[error("the client has closed its half, and its answer takes too long")]
-    HalfClosed,
     /// It idled, and the client did not close it.
     #[error("the connection idles")]
     Idle,
@@ -64,7 +57,6 @@ pub async fn drive<C: GracefulConnection<Error = hyper::Error>>(
     let mut connection = pin!(connection);
     let mut revoked = pin!(account.revoked());
     let mut resets = pin!(activity.too_many_resets());
-    let mut gone = pin!(activity.gone(HALF_CLOSED));
     let mut watched = pin!(watch_over(activity, timeouts));
     let mut closing = false;
     loop {
@@ -73,7 +65,6 @@ pub async fn drive<C: GracefulConnection<Error = hyper::Error>>(
             ended = connection.as_mut() => return Ok(ended?),
             () = &mut revoked => return Err(Ended::Revoked),
             () = &mut resets => return Err(Ended::Resets),
-            () = &mut gone => return Err(Ended::HalfClosed),
             ended = &mut watched => match ended {
                 // The client gets notice first.
                 Ended::Idle if !closing => {

@@ -1,17 +1,23 @@
-//! The framing of HTTP/1.1 requests: finds a request with both `Transfer-Encoding` and `Content-Length`.
+//! The framing of HTTP/1.1 requests: finds a request with both `Transfer-Encoding` and `Content-Length`, and a client that closes
+//! its half of the connection behind a whole request.
 //!
 //! An attacker uses such a request to smuggle another one past a proxy that reads the other header (RFC 9112, section
 //! 6.3). hyper drops one of the two before a service sees them. So this follows the bytes on their way to hyper: heads
 //! line by line, bodies by their length or chunk by chunk, as strictly as hyper. Bytes that it cannot follow count as
 //! an attack.
+//!
+//! hyper takes the end of what a client sends for the end of the client, and drops the request. A client may also have closed its
+//! half only, as `nc -N` does, and wait for the answer. So hyper learns of the end later, if no answer has begun.
 
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep, sleep};
 
 use crate::{Account, Reservation};
 
@@ -23,9 +29,19 @@ pub struct Framing {
     refused: AtomicU64,
     /// Number of requests that the service has begun.
     begun: AtomicU64,
+    is_half_closed: AtomicBool,
 }
 
+/// How long a client that has closed its half of the connection waits for its answer, and for each part of that. It may also be gone,
+/// and its request ends then.
+const HALF_CLOSED: Duration = Duration::from_secs(5);
+
 impl Framing {
+    /// Returns whether the client has closed its half of the connection and waits for an answer, which is the last one.
+    pub fn is_half_closed(&self) -> bool {
+        self.is_half_closed.load(Ordering::Relaxed)
+    }
+
     /// Takes the next request of the connection, in order, and returns whether its framing is unambiguous. If not, it
     /// must be refused with 400, and the connection closed.
     pub fn next_is_sound(&self) -> bool {
@@ -39,6 +55,10 @@ pub struct Framed<S> {
     scanner: Scanner,
     framing: Arc<Framing>,
     head: Reservation,
+    /// True when nothing was written since the last bytes of a request.
+    is_unanswered: bool,
+    /// Runs when the client has closed its half of the connection.
+    half_closed: Option<Pin<Box<Sleep>>>,
 }
 
 /// Bytes of a head that fit into hyper's first buffer.
@@ -47,9 +67,32 @@ const SMALL_HEAD: usize = 8 * 1024;
 impl<S> Framed<S> {
     /// Follows the requests that are read from `stream`, and reserves room for large heads as they arrive.
     pub fn new(stream: S, account: &Account) -> (Self, Arc<Framing>) {
-        let framing = Arc::new(Framing { refused: AtomicU64::new(u64::MAX), begun: AtomicU64::new(0) });
-        let head = account.nothing();
-        (Self { stream, scanner: Scanner::default(), framing: Arc::clone(&framing), head }, framing)
+        let refused = AtomicU64::new(u64::MAX);
+        let framing = Framing { refused, begun: AtomicU64::new(0), is_half_closed: AtomicBool::new(false) };
+        let framing = Arc::new(framing);
+        let (head, shared) = (account.nothing(), Arc::clone(&framing));
+        (
+            Self {
+                stream,
+                scanner: Scanner::default(),
+                framing: shared,
+                head,
+                is_unanswered: false,
+                half_closed: None,
+            },
+            framing,
+        )
+    }
+
+    /// Notes that a part of an answer was written. A client that is gone resets the connection at the first one.
+    fn note_answer(&mut self, written: &Poll<io::Result<usize>>) {
+        if !matches!(written, Poll::Ready(Ok(1..))) {
+            return;
+        }
+        self.is_unanswered = false;
+        if let Some(waiting) = &mut self.half_closed {
+            waiting.as_mut().reset(Instant::now() + HALF_CLOSED);
+        }
     }
 
     /// Reserves room for the current head. False when there is none.
@@ -70,8 +113,19 @@ impl<S> Framed<S> {
 impl<S: AsyncRead + Unpin> AsyncRead for Framed<S> {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        let before = buf.filled().len();
+        let (before, has_room) = (buf.filled().len(), buf.remaining() > 0);
         let polled = Pin::new(&mut this.stream).poll_read(cx, buf);
+        if let Poll::Ready(Ok(())) = polled
+            && has_room
+        {
+            if buf.filled().len() > before {
+                this.is_unanswered = true;
+            } else if this.half_closed.is_some() || this.is_unanswered && this.scanner.is_between() {
+                this.framing.is_half_closed.store(true, Ordering::Relaxed);
+                let waiting = this.half_closed.get_or_insert_with(|| Box::pin(sleep(HALF_CLOSED)));
+                ready!(waiting.as_mut().poll(cx));
+            }
+        }
         if polled.is_ready() && !this.scanner.is_blind() {
             this.scanner.scan(&buf.filled()[before..]);
             if this.scanner.is_blind() {
@@ -87,7 +141,10 @@ impl<S: AsyncRead + Unpin> AsyncRead for Framed<S> {
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for Framed<S> {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.get_mut().stream).poll_write(cx, buf)
+        let this = self.get_mut();
+        let written = Pin::new(&mut this.stream).poll_write(cx, buf);
+        this.note_answer(&written);
+        written
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -103,7 +160,10 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Framed<S> {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.get_mut().stream).poll_write_vectored(cx, bufs)
+        let this = self.get_mut();
+        let written = Pin::new(&mut this.stream).poll_write_vectored(cx, bufs);
+        this.note_answer(&written);
+        written
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -181,6 +241,11 @@ impl Scanner {
         if self.is_in_head() && self.head.request_line {
             self.head.bytes = self.head.bytes.saturating_add(bytes.len());
         }
+    }
+
+    /// Reports whether the next byte begins a request.
+    fn is_between(&self) -> bool {
+        self.state == State::Line && !self.head.request_line
     }
 
     fn is_in_head(&self) -> bool {

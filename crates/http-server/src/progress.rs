@@ -3,7 +3,7 @@
 //! hyper closes an idle HTTP/1.1 connection, and a blocked socket reveals a client that does not read. An HTTP/2
 //! connection has neither: it may idle forever, and flow control blocks its streams one by one.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -31,10 +31,6 @@ struct Inner {
     /// Number of requests that could be cancelled at this instant.
     resets: Mutex<(f64, Instant)>,
     too_many_resets: Notify,
-    /// True once the client sends no more, and whether anything was written since the last check.
-    has_ended_sending: AtomicBool,
-    has_written: AtomicBool,
-    ended_sending: Notify,
 }
 
 /// An exchange in progress. It lasts until its answer has left the server.
@@ -61,9 +57,6 @@ impl Default for Activity {
             turns: Mutex::default(),
             resets: Mutex::new((RESETS, Instant::now())),
             too_many_resets: Notify::new(),
-            has_ended_sending: AtomicBool::new(false),
-            has_written: AtomicBool::new(false),
-            ended_sending: Notify::new(),
         }))
     }
 }
@@ -95,33 +88,6 @@ impl Activity {
     /// Returns when the client has cancelled too many requests.
     pub async fn too_many_resets(&self) {
         self.0.too_many_resets.notified().await;
-    }
-
-    /// Notes that the client sends no more. It may still read its answer, or it may be gone.
-    pub(crate) fn ended_sending(&self) {
-        if !self.0.has_ended_sending.swap(true, Ordering::Relaxed) {
-            self.0.ended_sending.notify_one();
-        }
-    }
-
-    /// Notes that the client's system took a part of an answer.
-    pub(crate) fn written(&self) {
-        if self.0.has_ended_sending.load(Ordering::Relaxed) {
-            self.0.has_written.store(true, Ordering::Relaxed);
-        }
-    }
-
-    /// Returns when the client has sent no more for `wait`, and nothing was written to it meanwhile. A client that is gone resets
-    /// the connection at the first write.
-    pub(crate) async fn gone(&self, wait: Duration) {
-        self.0.ended_sending.notified().await;
-        loop {
-            self.0.has_written.store(false, Ordering::Relaxed);
-            tokio::time::sleep(wait).await;
-            if !self.0.has_written.load(Ordering::Relaxed) {
-                return;
-            }
-        }
     }
 
     /// Returns the time since the last exchange ended. None during an exchange.
@@ -214,23 +180,6 @@ mod tests {
             drop(activity.begin());
         }
         activity.too_many_resets().await;
-    }
-
-    #[tokio::test]
-    async fn a_client_that_sends_no_more_is_gone_when_it_takes_nothing() {
-        let wait = Duration::from_millis(300);
-        let activity = Activity::default();
-        let mut gone = std::pin::pin!(activity.gone(wait));
-        // Writes to a client that still sends say nothing.
-        activity.written();
-        assert!(tokio::time::timeout(wait * 2, gone.as_mut()).await.is_err());
-        activity.ended_sending();
-        let written = Instant::now();
-        while written.elapsed() < wait * 3 {
-            activity.written();
-            assert!(tokio::time::timeout(Duration::from_millis(1), gone.as_mut()).await.is_err());
-        }
-        gone.await;
     }
 
     #[test]

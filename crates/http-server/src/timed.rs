@@ -1,4 +1,4 @@
-//! A stream that fails when its peer reads nothing for too long, and notes when its peer sends no more.
+//! A stream that fails when its peer reads nothing for too long.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -8,27 +8,23 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
-use crate::Activity;
-
 /// A stream with a write timeout. Without it, a client that stops reading would hold its response in memory forever.
 pub struct Timed<S> {
     stream: S,
     write_timeout: Duration,
-    activity: Activity,
     /// Runs while a write is blocked.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> Timed<S> {
-    /// Wraps a stream whose writes may block for `write_timeout`. `activity` is that of its connection.
-    pub fn new(stream: S, write_timeout: Duration, activity: Activity) -> Self {
-        Self { stream, write_timeout, activity, timer: None }
+    /// Wraps a stream whose writes may block for `write_timeout`.
+    pub fn new(stream: S, write_timeout: Duration) -> Self {
+        Self { stream, write_timeout, timer: None }
     }
 
     fn timed<T>(&mut self, cx: &mut Context<'_>, polled: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if polled.is_ready() {
             self.timer = None;
-            self.activity.written();
             return polled;
         }
         let write_timeout = self.write_timeout;
@@ -39,13 +35,7 @@ impl<S> Timed<S> {
 
 impl<S: AsyncRead + Unpin> AsyncRead for Timed<S> {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let this = self.get_mut();
-        let (before, has_room) = (buf.filled().len(), buf.remaining() > 0);
-        let polled = Pin::new(&mut this.stream).poll_read(cx, buf);
-        if has_room && matches!(polled, Poll::Ready(Ok(()))) && buf.filled().len() == before {
-            this.activity.ended_sending();
-        }
-        polled
+        Pin::new(&mut self.get_mut().stream).poll_read(cx, buf)
     }
 }
 

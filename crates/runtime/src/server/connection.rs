@@ -167,16 +167,13 @@ impl Connections {
         let buffer = size(self.limits.max_header_bytes + self.limits.max_url_bytes).max(16 * 1024) * 2;
         let mut builder = http1::Builder::new();
         builder.timer(TokioTimer::new()).header_read_timeout(ms(self.limits.header_timeout_ms)).max_buf_size(buffer);
-        // A client that closes its half gets its answer; `drive` ends the wait for those that are gone.
-        builder.half_close(true);
         // hyper refuses larger heads by itself, with an empty answer; the runtime's own limits are lower.
         if size(self.limits.max_headers) > FREE_HEADERS {
             builder.max_headers(size(self.limits.max_headers) + 1);
         }
         let (stream, framing) = Framed::new(Strict::new(stream), account);
         let (activity, client) = (Activity::default(), self.client(account, buffer, peer));
-        let connection =
-            builder.serve_connection(self.io(stream, &activity), self.service(client, &activity, Some(framing)));
+        let connection = builder.serve_connection(self.io(stream), self.service(client, &activity, Some(framing)));
         // hyper closes a connection that idles, and `Timed` one that is blocked.
         drive(connection, account, &activity, None, self.stopped.clone()).await
     }
@@ -198,7 +195,7 @@ impl Connections {
             .keep_alive_interval(PING)
             .keep_alive_timeout(PING);
         let (activity, client) = (Activity::default(), self.client(account, WINDOW as usize, peer));
-        let connection = builder.serve_connection(self.io(stream, &activity), self.service(client, &activity, None));
+        let connection = builder.serve_connection(self.io(stream), self.service(client, &activity, None));
         let timeouts = Timeouts { idle: ms(self.limits.header_timeout_ms), write: ms(self.limits.write_timeout_ms) };
         drive(connection, account, &activity, Some(timeouts), self.stopped.clone()).await
     }
@@ -214,8 +211,8 @@ impl Connections {
         Client::connected(account.clone(), uploads, ms(self.limits.queue_timeout_ms), (self.local, serves), peer)
     }
 
-    fn io<S: AsyncRead + AsyncWrite + Unpin>(&self, stream: S, activity: &Activity) -> TokioIo<Timed<S>> {
-        TokioIo::new(Timed::new(stream, ms(self.limits.write_timeout_ms), activity.clone()))
+    fn io<S: AsyncRead + AsyncWrite + Unpin>(&self, stream: S) -> TokioIo<Timed<S>> {
+        TokioIo::new(Timed::new(stream, ms(self.limits.write_timeout_ms)))
     }
 
     /// Answers requests. `framing` is that of HTTP/1.1 requests.
@@ -233,6 +230,7 @@ impl Connections {
     + 'static {
         let (runtime, client, activity) = (self.runtime.clone(), Arc::new(client), activity.clone());
         service_fn(move |mut request: Request<Incoming>| {
+            let framing = framing.clone();
             if framing.as_ref().is_some_and(|framing| !framing.next_is_sound()) {
                 request.extensions_mut().insert(AmbiguousLength);
             }
@@ -241,8 +239,9 @@ impl Connections {
             async move {
                 let version = request.version();
                 let mut response = runtime.handle_for(&client, request).await;
-                // The client's next request goes to another server.
-                if runtime.is_draining() && version < Version::HTTP_2 {
+                // The client's next request goes to another server, or there is none.
+                let is_last = runtime.is_draining() || framing.is_some_and(|framing| framing.is_half_closed());
+                if is_last && version < Version::HTTP_2 {
                     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
                 }
                 if let Some(ongoing) = &mut ongoing {

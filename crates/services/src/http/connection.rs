@@ -9,7 +9,8 @@ use std::task::{Context, Poll};
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::{Request, StatusCode};
+use axum::http::header::CONNECTION;
+use axum::http::{HeaderValue, Request, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures::FutureExt;
@@ -49,13 +50,16 @@ pub(super) async fn serve(
     let owner = account.clone();
     let service = service_fn(move |request: Request<Incoming>| {
         let (app, account) = (app.clone(), owner.clone());
-        let is_sound = framing.next_is_sound();
+        let (framing, is_sound) = (Arc::clone(&framing), framing.next_is_sound());
         async move {
             if !is_sound {
                 return Ok(Problem::ambiguous_length().into_response());
             }
             let asks_first = asks_first(request.headers());
-            let (response, body) = answer(app, request, &account).await;
+            let (mut response, body) = answer(app, request, &account).await;
+            if framing.is_half_closed() {
+                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
             // A body that timed out is not awaited again.
             if !asks_first && response.status() != StatusCode::REQUEST_TIMEOUT {
                 discard_rest(body, timeout).await;
@@ -63,15 +67,13 @@ pub(super) async fn serve(
             Ok::<_, Infallible>(response)
         }
     });
-    let activity = Activity::default();
     let connection = http1::Builder::new()
-        .half_close(true)
         .timer(TokioTimer::new())
         .header_read_timeout(limits.header_timeout)
         .max_buf_size(READ_AHEAD)
-        .serve_connection(TokioIo::new(Timed::new(stream, limits.write_timeout, activity.clone())), service);
+        .serve_connection(TokioIo::new(Timed::new(stream, limits.write_timeout)), service);
     // Errors of a client are not worth a warning.
-    if let Err(error) = drive(connection, &account, &activity, None, stop).await {
+    if let Err(error) = drive(connection, &account, &Activity::default(), None, stop).await {
         tracing::debug!("a connection ended: {error}");
     }
 }

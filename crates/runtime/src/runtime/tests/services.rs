@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::os::unix::fs::DirEntryExt;
 
 use futures::stream;
 use http::HeaderMap;
@@ -465,14 +466,20 @@ async fn a_service_is_loaded_from_the_cache_and_from_code_that_was_compiled_ahea
     let cache = folder.path().join("cache");
     let path = folder.path().join("s.wasm");
     std::fs::write(&path, fixtures::service()).unwrap();
+    let mut stored = Vec::new();
     for _ in 0..2 {
         let modules = vec![ModuleSource::from_path(&path).unwrap()];
         let config = RuntimeConfig { modules, limits: small(), cache: Some(cache.clone()), ..RuntimeConfig::default() };
         let runtime = Runtime::new(config).await.unwrap();
         assert_eq!(text(&runtime, "count").await, "1");
-        let code = std::fs::read_dir(&cache).unwrap().map(|entry| entry.unwrap().path());
-        assert_eq!(code.filter(|path| path.extension().is_some_and(|extension| extension == "cwasm")).count(), 1);
+        // Files are replaced and never written to, so one that was compiled again would have another inode.
+        let entries = std::fs::read_dir(&cache).unwrap().map(|entry| entry.unwrap());
+        let mut files: Vec<_> = entries.map(|entry| (entry.file_name(), entry.ino())).collect();
+        files.sort();
+        stored.push(files);
     }
+    assert!(!stored[0].is_empty());
+    assert_eq!(stored[0], stored[1]);
     let ahead = folder.path().join("s.cwasm");
     std::fs::write(&ahead, crate::compile_ahead(&fixtures::service(), "native").unwrap()).unwrap();
     let modules = vec![ModuleSource::from_path(&ahead).unwrap()];
