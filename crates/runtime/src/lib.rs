@@ -35,11 +35,10 @@ mod telemetry;
 
 pub use admission::inline_poll::InlinePoll;
 pub use body::{BodyError, ResponseBody};
-pub use config::{Isolation, LimitKey, Limits, ModulePolicy, ModuleSource, RuntimeConfig, TlsFiles};
+pub use config::environment::{SECRET_PREFIX, sidecar_token};
+pub use config::{Isolation, LimitKey, Limits, ModulePolicy, ModuleSource, RuntimeConfig, TlsFiles, TrustedProxies};
 pub use error::RuntimeError;
-pub use instance::engine::{compile_ahead, compile_child, precompile};
-pub use module::environment::{SECRET_PREFIX, sidecar_token};
-pub use request::origin::TrustedProxies;
+pub use module::engine::{compile_ahead, compile_child, precompile};
 pub use request::pages::Page;
 pub use runtime::{Runtime, SentAgain};
 pub use server::Server;

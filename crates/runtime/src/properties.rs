@@ -8,8 +8,8 @@ use http_body_util::{BodyExt, Full};
 use proptest::prelude::*;
 
 use crate::instance::call::Failure;
-use crate::instance::call::direct::bindings::exports::sdk::core::handler;
 use crate::instance::call::direct::{lift, lower};
+use crate::instance::call::direct_entry::bindings::exports::sdk::core::handler;
 use crate::{Limits, ModuleSource, Runtime, RuntimeConfig};
 
 fn tokio() -> &'static tokio::runtime::Runtime {

@@ -20,27 +20,26 @@ use prometheus_client::metrics::gauge::Gauge;
 use tenon_code::Compiler;
 use tenon_http_server::{Budget, discard};
 use tenon_transport::Transport;
-use tokio::net::TcpListener;
 use wasmtime_wasi_http::WasiBody;
 
 use crate::admission::Admission;
+use crate::admission::watch::watch;
 use crate::body::ResponseBody;
-use crate::config::{Limits, ModuleSource, RuntimeConfig, ms, size};
+use crate::config::tls::Tls;
+use crate::config::{Limits, ModuleSource, RuntimeConfig, TrustedProxies, ms, size, transport_config};
 use crate::error::RuntimeError;
 use crate::instance::call::pieces::Streams;
-use crate::instance::engine::{SharedEngine, shared_engine};
-use crate::instance::sidecars;
-use crate::module::inherited::{Inherited, transport_config};
-use crate::module::registry::{Loader, Registry, Targets, Turns};
-use crate::module::watch::watch;
+use crate::module::engine::{SharedEngine, shared_engine};
+use crate::module::inherited::Inherited;
+use crate::module::loader::{Loader, Targets, Turns};
+use crate::module::registry::Registry;
+use crate::module::sidecars;
 use crate::request::client::Client;
-use crate::request::origin::TrustedProxies;
 use crate::request::pages::{Page, Pages};
 use crate::request::problem::Problem;
 use crate::request::request_id;
-use crate::server::{Audience, Server, Tls};
 use crate::telemetry::exchange::{Exchange, Telemetry};
-use crate::telemetry::metrics::{Format, Metrics};
+use crate::telemetry::metrics::{Format, Metrics, PoolUsage};
 use crate::telemetry::otlp::Otlp;
 use crate::telemetry::recent::{Recent, RecentRequest};
 use crate::telemetry::recording::Secrets;
@@ -273,12 +272,14 @@ impl Runtime {
     }
 
     fn metrics_as(&self, format: Format) -> String {
-        self.shared.telemetry.metrics.text(
-            format,
-            &self.shared.engine,
-            self.shared.registry.idle(),
-            &self.shared.budget,
-        )
+        let Shared { engine, registry, telemetry, budget, .. } = &*self.shared;
+        let pool = PoolUsage {
+            instances: engine.slots.taken(),
+            idle: registry.idle(),
+            stacks: engine.stacks.used(),
+            memories: engine.memories.usage(),
+        };
+        telemetry.metrics.text(format, &pool, budget)
     }
 
     /// Resolves when no request runs, after a second at most: a request that is cut off ends a moment after its
@@ -375,25 +376,19 @@ impl Runtime {
         &self.shared.budget
     }
 
-    /// Serves `listener` until the returned server is closed.
-    #[must_use]
-    pub fn listen(&self, listener: TcpListener) -> Server {
-        Server::start(self.clone(), listener, &self.shared.limits, self.shared.tls.clone(), Audience::All)
+    /// The limits of the server.
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.shared.limits
     }
 
-    /// Serves `/metrics`, `/health` and `/ready` on `listener`, without TLS, and nothing else. The other listeners answer 404 for
-    /// `/metrics` from now on.
-    #[must_use]
-    pub fn listen_for_operations(&self, listener: TcpListener) -> Server {
+    /// The certificate to serve with, if one is configured.
+    pub(crate) fn tls(&self) -> Option<Tls> {
+        self.shared.tls.clone()
+    }
+
+    /// Notes that a listener of its own answers `/metrics` from now on.
+    pub(crate) fn note_operations(&self) {
         self.shared.has_operations.store(true, Ordering::Relaxed);
-        Server::start(self.clone(), listener, &self.shared.limits, None, Audience::Operations)
-    }
-
-    /// Serves `listener`. On a loopback address, it refuses requests that name another host than this machine, because
-    /// pages of other sites must not call a module in development (DNS rebinding).
-    #[must_use]
-    pub fn listen_locally(&self, listener: TcpListener) -> Server {
-        Server::start(self.clone(), listener, &self.shared.limits, self.shared.tls.clone(), Audience::Local)
     }
 
     /// Waits until the streamed responses to clients on connections have ended: for some seconds at most.

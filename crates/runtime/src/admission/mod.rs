@@ -9,6 +9,7 @@ pub(crate) mod idle;
 pub(crate) mod inline_poll;
 pub(crate) mod slots;
 pub(crate) mod warm;
+pub(crate) mod watch;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -3,12 +3,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 
 use crate::admission::warm::Warm;
-
-/// The right to one instance.
-pub(crate) type SlotPermit = OwnedSemaphorePermit;
+use crate::instance::call::SlotPermit;
 
 /// The slots of one engine.
 pub(crate) struct Slots {

@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::admission::watch::watch;
 use crate::config::{Limits, ms, size};
 use crate::instance::call::Instance;
-use crate::module::watch::watch;
 
 /// The idle instances of one module, oldest first.
 pub(crate) struct Warm {

@@ -15,7 +15,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use tenon_http_server::{Upload, discard_rest};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::{broken_off, check_coding, declared_length, read_within};
+use super::whole::{broken_off, check_coding, declared_length, read_within};
 use crate::config::{Limits, ms, size};
 use crate::request::client::{Client, Room};
 use crate::request::problem::Problem;

@@ -1,7 +1,11 @@
 //! The configuration of a runtime, with all defaults.
 
+pub(crate) mod environment;
 mod limits;
+mod outbound;
 mod policy;
+pub(crate) mod tls;
+mod trusted_proxies;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,11 +14,11 @@ use std::str::FromStr;
 use bytes::Bytes;
 use tenon_transport::{Allow, Sidecar};
 
-use crate::request::origin::TrustedProxies;
-
 pub use limits::{LimitKey, Limits};
 pub(crate) use limits::{count, ms, size};
+pub(crate) use outbound::transport_config;
 pub use policy::ModulePolicy;
+pub use trusted_proxies::TrustedProxies;
 
 /// Extension of a file of code that was compiled ahead of time.
 const COMPILED: &str = "cwasm";
@@ -131,7 +135,7 @@ pub struct RuntimeConfig {
     pub compiler: Vec<OsString>,
     /// The fence between modules that a test takes out.
     #[cfg(test)]
-    pub(crate) without: Option<crate::crossing::Fence>,
+    pub(crate) without: Option<crate::crossing::fence::Fence>,
 }
 
 impl RuntimeConfig {

@@ -4,42 +4,21 @@
 //! it succeeds without its fence. So a test names a [`Fence`] in its configuration, and the functions here undo that one fence, each
 //! called at the line of the product that is the fence.
 
+pub(crate) mod fence;
 mod tests;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use http::Uri;
 use tenon_transport::{Allow, Transport};
 use wasmtime_wasi_http::WasiBody;
 
-use crate::config::ModulePolicy;
-use crate::instance::call::Failure;
-use crate::instance::host::SharedState;
-use crate::module::inherited::transport_config;
-use crate::module::masks::Masks;
-use crate::module::registry::ModuleSlot;
+use crate::config::{ModulePolicy, transport_config};
+use crate::instance::call::failure::Failure;
+use crate::instance::masks::Masks;
+use crate::instance::shared_state::SharedState;
 use crate::request::problem::Problem;
-
-/// A rule that keeps modules apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fence {
-    /// Each module has its own variables and secrets.
-    Environment,
-    /// Each module has its own sidecars.
-    Sidecars,
-    /// Each module has its own list of allowed hosts.
-    Hosts,
-    /// Calls to a host that is not on the list are refused.
-    Refusal,
-    /// Each module has its own connections, breakers and places at a sidecar.
-    Connections,
-    /// Log lines show secrets by their names.
-    Masks,
-    /// An answer does not have the text of a failure.
-    Answers,
-    /// Each module has its own places for requests.
-    Places,
-}
+use fence::Fence;
 
 /// The missing fence of one runtime, and the parts that all modules have in common without it.
 pub(crate) struct Gap {
@@ -95,11 +74,7 @@ pub(crate) fn transport(shared_state: &SharedState, uri: &Uri) -> Option<Transpo
 }
 
 /// The module from which one takes its places over: any other without [`Fence::Places`].
-pub(crate) fn before<'a>(
-    own: Option<&'a Arc<ModuleSlot>>,
-    other: Option<&'a Arc<ModuleSlot>>,
-    shared_state: &SharedState,
-) -> Option<&'a Arc<ModuleSlot>> {
+pub(crate) fn before<'a, T>(own: Option<&'a T>, other: Option<&'a T>, shared_state: &SharedState) -> Option<&'a T> {
     if shared_state.without == Some(Fence::Places) { own.or(other) } else { own }
 }
 

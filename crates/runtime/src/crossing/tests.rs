@@ -20,7 +20,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::Notify;
 
-use super::Fence;
+use super::fence::Fence;
 use crate::config::{Limits, ModulePolicy, ModuleSource, RuntimeConfig};
 use crate::runtime::Runtime;
 use crate::server::Server;

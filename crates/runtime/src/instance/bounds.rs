@@ -1,4 +1,4 @@
-//! Bounds of an instance's memories and tables.
+//! Bounds of an instance's memories, tables and time on a thread.
 
 use wasmtime::{ResourceLimiter, Result};
 
@@ -13,6 +13,10 @@ pub(crate) const TABLES: usize = 8 + LINKED;
 
 /// The most modules and memories that a build links (`tenon_link`), and as many tables.
 const LINKED: usize = 8;
+
+/// Number of epochs before the first yield, so that a clock tick does not interrupt a short call, which would make
+/// others need an instance of their own.
+pub(crate) const FIRST_YIELD: u64 = 2;
 
 /// The bounds of one store: all memories together, and all tables together. Growth beyond fails in the guest.
 pub(crate) struct Bounds {

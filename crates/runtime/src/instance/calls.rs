@@ -25,12 +25,13 @@ use wasmtime::component::{Linker, WasmList};
 use wasmtime::{StoreContextMut, bail};
 use wasmtime_wasi_http::{Error, WasiBody};
 
+use crate::config::environment::{sidecar_token, sidecar_variable, variable};
 use crate::config::{Limits, ms, size};
+use crate::instance::bounds::FIRST_YIELD;
 use crate::instance::egress::{self, EXPLAIN, Egress, Outbound, is_forbidden};
-use crate::instance::engine::FIRST_YIELD;
 use crate::instance::guest_log::Stream;
-use crate::instance::host::{Host, whole};
-use crate::module::environment::{sidecar_token, sidecar_variable, variable};
+use crate::instance::host::Host;
+use crate::instance::whole_body::whole;
 
 #[allow(missing_docs, reason = "generated")]
 mod bindings {

@@ -19,12 +19,14 @@ use wasmtime_wasi_http::{
 };
 
 use crate::config::Limits;
-use crate::instance::host::{Caller, SharedState, whole};
+use crate::instance::caller::Caller;
+use crate::instance::shared_state::SharedState;
 use crate::instance::transactions::{self, Transactions};
-use crate::module::ModuleInfo;
+use crate::instance::whole_body::whole;
 use crate::request::origin::Origin;
 use crate::request::request_id;
 use crate::telemetry::metrics::{Count, Metrics};
+use crate::telemetry::module_info::ModuleInfo;
 use crate::telemetry::recording::CallRecording;
 use crate::telemetry::trace;
 

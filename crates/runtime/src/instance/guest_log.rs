@@ -12,13 +12,10 @@ use tokio::io::AsyncWrite;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError};
 
-use crate::instance::host::Caller;
-use crate::module::ModuleInfo;
-use crate::module::masks::Masks;
-use crate::telemetry::recording::{Level, Recording};
-
-/// The longest line that is logged as one; a longer one is broken up, so that a module cannot make the host buffer more.
-pub(crate) const MAX_LINE_BYTES: usize = 16 * 1024;
+use crate::instance::caller::Caller;
+use crate::instance::masks::Masks;
+use crate::telemetry::module_info::ModuleInfo;
+use crate::telemetry::recording::{Level, MAX_LINE_BYTES, Recording};
 
 /// The log of one instance, which serves one request at a time. Clones share the lines that are being written.
 #[derive(Clone)]

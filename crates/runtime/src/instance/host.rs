@@ -6,10 +6,6 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use bytes::Bytes;
-use http::HeaderValue;
-use http_body_util::BodyExt;
-use tenon_transport::{Allow, Sidecar, Transport};
 use wasmtime::component::{HasData, Linker, Resource, ResourceTable};
 use wasmtime_wasi::cli::WasiCliCtxView;
 use wasmtime_wasi::clocks::{WasiClocks, WasiClocksCtxView, WasiClocksView};
@@ -20,56 +16,16 @@ use wasmtime_wasi::p2::bindings::random;
 use wasmtime_wasi::p3::bindings as p3;
 use wasmtime_wasi::random::WasiRandom;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
-use wasmtime_wasi_http::{Error, WasiBody, WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
+use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
-use crate::config::{Isolation, Limits, size};
+use crate::config::size;
 use crate::instance::bounds::Bounds;
+use crate::instance::caller::Caller;
 use crate::instance::calls::{self, Calls};
 use crate::instance::egress::Egress;
 use crate::instance::guest_log::GuestLog;
-use crate::module::ModuleInfo;
-use crate::module::masks::Masks;
-use crate::request::origin::Origin;
-use crate::telemetry::metrics::Metrics;
-use crate::telemetry::recording::Recording;
-
-/// The part of a store's state that all instances of a module share, and that no other module has.
-pub(crate) struct SharedState {
-    pub(crate) environment: Vec<(String, String)>,
-    /// The secrets of the environment, for log lines.
-    pub(crate) masks: Arc<Masks>,
-    pub(crate) transport: Transport<WasiBody>,
-    pub(crate) limits: Limits,
-    pub(crate) isolation: Isolation,
-    pub(crate) metrics: Arc<Metrics>,
-    /// The sidecars that `transport` reaches.
-    pub(crate) sidecars: Vec<Sidecar>,
-    pub(crate) allow: Vec<Allow>,
-    /// The fence between modules that a test has taken out.
-    #[cfg(test)]
-    pub(crate) without: Option<crate::crossing::Fence>,
-}
-
-impl SharedState {
-    /// Reports whether a module finds the same in both.
-    pub(crate) fn are_like(&self, others: &Self) -> bool {
-        let Self { environment, masks: _, transport: _, limits, isolation, metrics: _, sidecars, allow, .. } = self;
-        let reach = (sidecars, allow) == (&others.sidecars, &others.allow);
-        reach && (environment, limits, isolation) == (&others.environment, &others.limits, &others.isolation)
-    }
-}
-
-/// The request on whose behalf an instance runs.
-#[derive(Clone)]
-pub(crate) struct Caller {
-    pub(crate) request_id: Arc<str>,
-    /// Its trace context (W3C Trace Context), passed on in its calls.
-    pub(crate) traceparent: Option<HeaderValue>,
-    /// Where the request comes from.
-    pub(crate) origin: Origin,
-    /// Keeps its log and its calls, in development.
-    pub(crate) recording: Option<Arc<Recording>>,
-}
+use crate::instance::shared_state::SharedState;
+use crate::telemetry::module_info::ModuleInfo;
 
 /// The state of one store.
 pub(crate) struct Host {
@@ -287,9 +243,4 @@ impl WasiHttpView for Host {
         self.touched = true;
         WasiHttpCtxView { ctx: &mut self.http, table: &mut self.table, hooks: &mut self.egress }
     }
-}
-
-/// A whole body in the form that `wasi:http` takes.
-pub(crate) fn whole(bytes: Bytes) -> WasiBody {
-    http_body_util::Full::new(bytes).map_err(Error::from).boxed_unsync()
 }

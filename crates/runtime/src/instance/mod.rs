@@ -2,10 +2,12 @@
 
 pub(crate) mod bounds;
 pub(crate) mod call;
+pub(crate) mod caller;
 pub(crate) mod calls;
 pub(crate) mod egress;
-pub(crate) mod engine;
 pub(crate) mod guest_log;
 pub(crate) mod host;
-pub(crate) mod sidecars;
+pub(crate) mod masks;
+pub(crate) mod shared_state;
 pub(crate) mod transactions;
+pub(crate) mod whole_body;

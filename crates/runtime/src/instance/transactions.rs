@@ -12,7 +12,7 @@ use tenon_transport::Transport;
 use tokio::runtime::Handle;
 use wasmtime_wasi_http::WasiBody;
 
-use crate::instance::host::whole;
+use crate::instance::whole_body::whole;
 
 /// The path at which a transaction begins, and is rolled back.
 const PATH: &str = "/sql/transaction";

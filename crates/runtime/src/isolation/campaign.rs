@@ -180,9 +180,9 @@ impl Round {
         let mut codes = BTreeSet::new();
         for module in registry.ready() {
             let leave = campaign.leave;
-            let Ok(probe) = Probe::new(&module, engine, leave).await else { continue };
+            let Ok(probe) = Probe::new(module.blueprint(), engine, leave).await else { continue };
             let checked = match plain.get(&*module.info.name) {
-                Some(bytes) => probe.check_fresh(&module, bytes).await,
+                Some(bytes) => probe.check_fresh(module.blueprint(), bytes).await,
                 None if &*module.info.name == "javascript" => {
                     probe.check_memory(&std::fs::read(campaign.javascript.as_ref().unwrap()).unwrap())
                 }
@@ -259,7 +259,7 @@ impl Round {
             tokio::task::yield_now().await;
         }
         for module in &self.modules {
-            let caller = crate::instance::host::Caller {
+            let caller = crate::instance::caller::Caller {
                 request_id: "last".into(),
                 traceparent: None,
                 origin: Origin::default(),

@@ -11,9 +11,8 @@
 
 mod campaign;
 mod conditions;
-mod probe;
+pub(crate) mod probe;
 mod requests;
+pub(crate) mod seen;
 mod store;
 mod tests;
-
-pub(crate) use probe::{Probe, Seen};

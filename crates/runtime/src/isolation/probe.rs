@@ -8,10 +8,10 @@ use wasmtime::component::{Component, Linker};
 use wasmtime::{Engine, Result, Store, Val};
 
 use super::store::{self, Layout, State, Value};
-use crate::instance::call::Instance;
-use crate::instance::engine::SharedEngine;
-use crate::instance::host::{self, Caller, Host};
-use crate::module::Module;
+use crate::instance::call::{Blueprint, Instance};
+use crate::instance::caller::Caller;
+use crate::instance::host::{self, Host};
+use crate::module::engine::SharedEngine;
 use crate::request::origin::Origin;
 
 /// A page, as restoring counts them.
@@ -29,15 +29,6 @@ pub(crate) enum Leave {
     Global(usize),
     /// A field of the host's: the request that log lines belong to.
     Field,
-}
-
-/// Notes about an instance.
-#[derive(Default)]
-pub(crate) struct Seen {
-    /// The number of its store.
-    number: Option<u64>,
-    /// The request that it served last.
-    request_id: Option<Arc<str>>,
 }
 
 /// The part that was left out.
@@ -62,12 +53,12 @@ pub(crate) struct Probe {
 
 impl Probe {
     /// Makes an instance of the module in the product's own way, and keeps its state.
-    pub(super) async fn new(module: &Module, engine: &SharedEngine, leave: Option<Leave>) -> Result<Self> {
-        let layout = Layout::of(module.entry.component())?;
+    pub(super) async fn new(blueprint: Blueprint<'_>, engine: &SharedEngine, leave: Option<Leave>) -> Result<Self> {
+        let layout = Layout::of(blueprint.entry.component())?;
         let caller =
             Caller { request_id: "fresh".into(), traceparent: None, origin: Origin::default(), recording: None };
         let slot = engine.slots.take().await;
-        let made = Instance::new(module, caller, slot).await;
+        let made = Instance::new(blueprint, caller, slot).await;
         let mut instance = made.map_err(|failure| wasmtime::format_err!("no instance: {failure:?}"))?;
         let (store, _, kinds) = instance.observed();
         let number = store::number(store)?;
@@ -79,7 +70,7 @@ impl Probe {
 
     /// Checks that the fresh instance equals wasmtime's own instance of the component: without Tenon's memories, and
     /// without Tenon's additions to the component, which are globals at an instance's end, and an instance at the end.
-    pub(super) async fn check_fresh(&self, module: &Module, bytes: &[u8]) -> Result<()> {
+    pub(super) async fn check_fresh(&self, blueprint: Blueprint<'_>, bytes: &[u8]) -> Result<()> {
         let engine = Engine::default();
         let component = Component::new(&engine, bytes)?;
         let layout = Layout::of(&component)?;
@@ -87,7 +78,7 @@ impl Probe {
         host::link(&mut linker)?;
         let caller =
             Caller { request_id: "plain".into(), traceparent: None, origin: Origin::default(), recording: None };
-        let mut store = Store::new(&engine, Host::new(&module.shared_state, &module.info, caller));
+        let mut store = Store::new(&engine, Host::new(blueprint.shared_state, blueprint.info, caller));
         linker.instantiate_async(&mut store, &component).await?;
         let number = store::number(&mut store)?;
         let plain = State::of(&layout, number, &mut store);
@@ -133,7 +124,7 @@ impl Probe {
     }
 
     /// Compares an instance that is about to serve a request which came at `began`.
-    pub(crate) fn look(&self, instance: &mut Instance, module: &Module, caller: Caller, began: Instant) {
+    pub(crate) fn look(&self, instance: &mut Instance, blueprint: Blueprint<'_>, caller: Caller, began: Instant) {
         let count = if instance.uses() > 0 { &self.restored } else { &self.made };
         count.fetch_add(1, Ordering::Relaxed);
         let (store, seen, kinds) = instance.observed();
@@ -149,7 +140,7 @@ impl Probe {
         seen.request_id = Some(Arc::clone(&caller.request_id));
 
         let mut found = self.fresh.differences(&self.layout, number, store);
-        let mut host = Host::new(&module.shared_state, &module.info, caller);
+        let mut host = Host::new(blueprint.shared_state, blueprint.info, caller);
         let expected = host.observed(began).0;
         let (is, used) = store.data_mut().observed(began);
         if is != expected {
@@ -162,7 +153,7 @@ impl Probe {
         for found in found {
             if differences.len() < DESCRIBED {
                 let how = if instance.uses() > 0 { "restored" } else { "made" };
-                differences.push(format!("{}, an instance that was {how}: {found}", module.info.name));
+                differences.push(format!("{}, an instance that was {how}: {found}", blueprint.info.name));
             }
         }
     }

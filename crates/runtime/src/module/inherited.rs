@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
-use tenon_transport::{Allow, Sidecar, Transport, TransportConfig};
+use tenon_transport::{Allow, Sidecar, Transport};
 
-use crate::config::{Isolation, Limits, ModulePolicy, ModuleSource, count, ms, size};
+use crate::config::{Isolation, Limits, ModulePolicy, ModuleSource, transport_config};
 use crate::error::RuntimeError;
-use crate::instance::host::SharedState;
-use crate::module::masks::Masks;
+use crate::instance::masks::Masks;
+use crate::instance::shared_state::SharedState;
 use crate::telemetry::metrics::Metrics;
 
 /// The server's policy.
@@ -62,16 +62,5 @@ impl Inherited {
             #[cfg(test)]
             without: self.gap.fence(),
         }))
-    }
-}
-
-/// The limits of outbound calls.
-pub(crate) fn transport_config(limits: &Limits) -> TransportConfig {
-    TransportConfig {
-        connect_timeout: ms(limits.connect_timeout_ms),
-        response_timeout: ms(limits.outbound_timeout_ms),
-        max_concurrent: size(limits.max_concurrent_per_sidecar),
-        breaker_failures: count(limits.breaker_failures),
-        breaker_pause: ms(limits.breaker_pause_ms),
     }
 }

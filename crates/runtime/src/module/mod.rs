@@ -1,11 +1,11 @@
 //! A component that is compiled, linked and ready to be instantiated.
 
-pub(crate) mod environment;
+pub(crate) mod engine;
 pub(crate) mod inherited;
-pub(crate) mod masks;
+pub(crate) mod loader;
 pub(crate) mod mounts;
 pub(crate) mod registry;
-pub(crate) mod watch;
+pub(crate) mod sidecars;
 
 use std::io::{self, Cursor};
 use std::sync::Arc;
@@ -26,23 +26,15 @@ use crate::admission::warm::Warm;
 use crate::config::{Isolation, Limits, ModuleSource, ms};
 use crate::error::RuntimeError;
 use crate::instance::bounds::{MEMORIES, TABLES};
-use crate::instance::call::{Failure, Instance, direct};
-use crate::instance::engine::{Abi, Clock, SharedEngine};
-use crate::instance::host::{Caller, Host, SharedState};
-use crate::module::registry::{Loader, Target};
+use crate::instance::call::direct_entry::DirectEntry;
+use crate::instance::call::{Blueprint, EntryPoint, Failure, Instance};
+use crate::instance::caller::Caller;
+use crate::instance::shared_state::SharedState;
+use crate::module::engine::{Abi, Clock, SharedEngine};
+use crate::module::loader::{Loader, Target};
 use crate::request::origin::Origin;
-use crate::telemetry::metrics::ModuleMetrics;
+use crate::telemetry::module_info::ModuleInfo;
 use crate::telemetry::source_map::SourceMap;
-
-/// Facts about a module for code that acts on its behalf.
-pub(crate) struct ModuleInfo {
-    /// The `<module>` of `/run/<module>/*`.
-    pub(crate) name: Arc<str>,
-    /// Its counters.
-    pub(crate) metrics: ModuleMetrics,
-    /// Where its code comes from.
-    pub(crate) source_map: SourceMap,
-}
 
 /// A served component.
 pub(crate) struct Module {
@@ -64,7 +56,7 @@ pub(crate) struct Module {
     pub(crate) idle: Idle,
     /// Compares its instances with a fresh one.
     #[cfg(test)]
-    pub(crate) probe: std::sync::OnceLock<Arc<crate::isolation::Probe>>,
+    pub(crate) probe: std::sync::OnceLock<Arc<crate::isolation::probe::Probe>>,
 }
 
 /// The treatment of an instance that has served a request.
@@ -86,16 +78,6 @@ impl Drop for Module {
             self.memories.forget(image);
         }
     }
-}
-
-/// How a component is called.
-pub(crate) enum EntryPoint {
-    /// It exports `sdk:core/handler`, alone or composed by Tenon: no bridge in between, no streams.
-    Direct(direct::DirectEntry),
-    /// It exports `wasi:http/incoming-handler` only: composed or made by somebody else's tools.
-    WasiHttp(ProxyPre<Host>),
-    /// It exports `wasi:http/handler` of WASI 0.3.
-    Service(ServicePre<Host>),
 }
 
 impl Module {
@@ -157,7 +139,7 @@ impl Module {
         let link = |error: wasmtime::Error| RuntimeError::Link { name: name.clone(), reason: format!("{error:#}") };
         let instance = linker.instantiate_pre(code.component()).map_err(link)?;
         let entry = match Export::of(engine, code.component()) {
-            Some(Export::Handler) => EntryPoint::Direct(direct::DirectEntry::new(instance).map_err(link)?),
+            Some(Export::Handler) => EntryPoint::Direct(DirectEntry::new(instance).map_err(link)?),
             Some(Export::IncomingHandler) => EntryPoint::WasiHttp(ProxyPre::new(instance).map_err(link)?),
             Some(Export::Service) => EntryPoint::Service(ServicePre::new(instance).map_err(link)?),
             None => {
@@ -204,6 +186,12 @@ impl Module {
         })
     }
 
+    /// The parts that its instances are made of.
+    pub(crate) fn blueprint(&self) -> Blueprint<'_> {
+        let Self { info, shared_state, entry, image, .. } = self;
+        Blueprint { info, shared_state, entry, image: image.as_ref() }
+    }
+
     /// An instance for a request: one that waits, or a fresh one.
     pub(crate) async fn instance(&self, engine: &SharedEngine, caller: Caller) -> Result<Instance, Failure> {
         #[cfg(test)]
@@ -211,7 +199,7 @@ impl Module {
             probe.ask();
             let began = std::time::Instant::now();
             let mut instance = self.take(engine, caller.clone()).await?;
-            probe.look(&mut instance, self, caller, began);
+            probe.look(&mut instance, self.blueprint(), caller, began);
             return Ok(instance);
         }
         self.take(engine, caller).await
@@ -234,7 +222,7 @@ impl Module {
             instance.begin(caller);
             return Ok(instance);
         }
-        Instance::new(self, caller, slot).await
+        Instance::new(self.blueprint(), caller, slot).await
     }
 
     /// Takes an instance back that has served a request, and keeps it as it is if it may serve another one so.
@@ -290,7 +278,7 @@ impl Module {
             let caller =
                 Caller { request_id: "warm-up".into(), traceparent: None, origin: Origin::default(), recording: None };
             let ends = ends.min(Instant::now() + ms(limits.request_timeout_ms));
-            let made = timeout_at(ends, Instance::new(self, caller, slot)).await;
+            let made = timeout_at(ends, Instance::new(self.blueprint(), caller, slot)).await;
             let name = &*self.info.name;
             match made {
                 Ok(Ok(instance)) => self.keep_fresh(instance),
@@ -404,25 +392,6 @@ fn check_size(code: &Code, limits: &Limits) -> Result<(), String> {
     match most.iter().find(|(_, needed, most)| needed > most) {
         Some((what, needed, most)) => Err(format!("it needs {needed} {what}; {most} are allowed")),
         None => Ok(()),
-    }
-}
-
-impl EntryPoint {
-    pub(crate) fn engine(&self) -> &Engine {
-        match self {
-            Self::Direct(pre) => pre.engine(),
-            Self::WasiHttp(pre) => pre.engine(),
-            Self::Service(pre) => pre.engine(),
-        }
-    }
-
-    #[cfg(test)]
-    pub(crate) fn component(&self) -> &wasmtime::component::Component {
-        match self {
-            Self::Direct(entry) => entry.component(),
-            Self::WasiHttp(pre) => pre.instance_pre().component(),
-            Self::Service(pre) => pre.instance_pre().component(),
-        }
     }
 }
 

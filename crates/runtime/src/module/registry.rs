@@ -1,6 +1,6 @@
 //! The modules by name: loading, replacement while they serve, and failed ones.
 
-mod loader;
+mod load;
 
 use std::collections::{BTreeMap, HashMap};
 use std::os::unix::fs::MetadataExt;
@@ -11,15 +11,16 @@ use tokio::task::{AbortHandle, Id, JoinSet};
 use tokio::time::{Instant, timeout_at};
 
 use crate::admission::ModulePermits;
+use crate::admission::watch::watch;
 use crate::config::{ModuleSource, ms};
 use crate::error::RuntimeError;
-use crate::instance::host::SharedState;
+use crate::instance::shared_state::SharedState;
 use crate::module::Module;
 use crate::module::inherited::Inherited;
+use crate::module::loader::Loader;
 use crate::module::mounts::Mounts;
-use crate::module::watch::watch;
-use loader::load;
-pub(crate) use loader::{Loader, Target, Targets, Turns};
+use crate::request::health::READY;
+use load::load;
 
 /// The modules of a runtime.
 pub(crate) struct Registry {
@@ -84,9 +85,6 @@ pub(crate) enum State {
     /// It could not be loaded; the reason is in the log, and hidden from clients.
     Failed,
 }
-
-/// The name of [`State::Ready`] in `/health`.
-pub(crate) const READY: &str = "ready";
 
 impl State {
     /// Its name in `/health`.

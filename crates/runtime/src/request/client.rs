@@ -8,16 +8,27 @@ use http::request::Parts;
 use http::{HeaderValue, Version};
 use tenon_http_server::{Account, Reservation, Upload, Uploads, names_this_machine};
 
+use crate::config::TrustedProxies;
 use crate::request::limits;
-use crate::request::origin::{Origin, Peer, TrustedProxies};
+use crate::request::origin::{Origin, Peer};
 use crate::request::problem::Problem;
-use crate::server::Serves;
 
 /// Memory of a request besides its head and its bodies: its task, and hyper's state.
 pub(crate) const REQUEST_BYTES: usize = 8 * 1024;
 
 /// Bytes of a head that are part of [`REQUEST_BYTES`].
 const SMALL_HEAD: usize = 1024;
+
+/// The requests that a listener answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Serves {
+    /// All.
+    Everything,
+    /// All but `/metrics`, which has a listener of its own.
+    Modules,
+    /// `/metrics`, `/health` and `/ready`.
+    Operations,
+}
 
 /// A client on a connection, or the program that embeds the runtime.
 #[derive(Clone)]

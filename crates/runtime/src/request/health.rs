@@ -7,7 +7,8 @@ use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use http::{Response, StatusCode};
 
-use crate::module::registry::READY;
+/// The state of a module that serves.
+pub(crate) const READY: &str = "ready";
 
 /// The answer; `is_outdated` when a newer configuration cannot be served. The status is 200 as long as the process
 /// answers: a degraded one still serves its working modules, and must not be taken out of service for it.

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName};
-use ipnet::IpNet;
 
+use crate::config::TrustedProxies;
 use crate::request::target::is_host;
 
 /// Names of the variables that hold the facts. `ts-sdk/src/platform.ts` reads them.
@@ -27,36 +27,6 @@ const FORWARDED_PREFIX: HeaderName = HeaderName::from_static("x-forwarded-prefix
 
 /// Longest prefix that is believed, in bytes.
 const MAX_PREFIX: usize = 1024;
-
-/// The addresses of proxies whose `X-Forwarded-*` headers are believed.
-#[derive(Clone, Debug, Default)]
-pub struct TrustedProxies(Vec<IpNet>);
-
-impl TrustedProxies {
-    /// Parses addresses such as `10.0.0.7` and `::1`, and networks such as `10.0.0.0/8`.
-    ///
-    /// # Errors
-    ///
-    /// The first entry that is neither.
-    pub fn parse<T: AsRef<str>>(entries: &[T]) -> Result<Self, String> {
-        let parse = |entry: &T| {
-            let entry = entry.as_ref();
-            let address = entry.parse::<IpAddr>().map(|address| IpNet::from(address.to_canonical()));
-            address.or_else(|_| entry.parse::<IpNet>()).map_err(|_| {
-                format!("trusted_proxies: \"{entry}\" is neither an address such as 10.0.0.7 nor a network such as 10.0.0.0/8")
-            })
-        };
-        entries.iter().map(parse).collect::<Result<_, _>>().map(Self)
-    }
-
-    /// Reports whether the address is one of them.
-    pub(crate) fn contain(&self, address: IpAddr) -> bool {
-        !self.0.is_empty() && {
-            let address = address.to_canonical();
-            self.0.iter().any(|net| net.contains(&address))
-        }
-    }
-}
 
 /// The other end of a connection.
 #[derive(Clone, Copy, Debug)]
@@ -293,13 +263,5 @@ mod tests {
             assert_eq!(origin("10.0.0.1", &[("x-forwarded-prefix", prefix)])[1], "BASE=/run/shop", "{prefix}");
         }
         assert_eq!(origin("10.0.0.1", &[("x-forwarded-proto", "ftp")])[0], "SCHEME=http");
-    }
-
-    #[test]
-    fn entries_are_addresses_or_networks() {
-        assert!(TrustedProxies::parse(&["10.0.0.0/8", "::1", "127.0.0.1", "fd00::/8"]).is_ok());
-        for wrong in ["", "10.0.0", "localhost", "10.0.0.0/33", "*"] {
-            assert!(TrustedProxies::parse(&[wrong]).unwrap_err().contains(&format!("\"{wrong}\"")));
-        }
     }
 }

@@ -8,8 +8,6 @@ use http::{Response, StatusCode};
 use serde::Serialize;
 use tenon_http_server::problem;
 
-use crate::instance::call::Failure;
-
 /// The extension members.
 #[derive(Serialize)]
 struct Members<'a> {
@@ -140,18 +138,6 @@ impl Problem {
             _ => {}
         }
         response
-    }
-}
-
-/// The text of a trap is for the log alone.
-impl From<Failure> for Problem {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::InvalidResponse(what) => Self::InvalidResponse(what),
-            Failure::Trap(..) | Failure::Unanswered => Self::Crashed,
-            Failure::Stuck => Self::Stuck,
-            Failure::NoRoom => Self::NoRoom,
-        }
     }
 }
 

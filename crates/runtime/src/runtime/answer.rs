@@ -20,19 +20,19 @@ use crate::body::{self, ResponseBody};
 use crate::config::ms;
 use crate::instance::call::direct::Called;
 use crate::instance::call::pieces;
-use crate::instance::call::{self, Failure, Instance};
-use crate::instance::host::{Caller, whole};
-use crate::instance::sidecars;
+use crate::instance::call::{self, EntryPoint, Failure, Instance};
+use crate::instance::caller::Caller;
+use crate::instance::whole_body::whole;
 use crate::module::registry::{ModuleSlot, State};
-use crate::module::{EntryPoint, Module, Reuse};
-use crate::request::client::{Client, Room};
+use crate::module::sidecars;
+use crate::module::{Module, Reuse};
+use crate::request::client::{Client, Room, Serves};
 use crate::request::health;
 use crate::request::limits;
 use crate::request::origin::Origin;
 use crate::request::problem::Problem;
 use crate::request::route::{Route, below_prefix, with_path};
 use crate::request::target::{Target, is_host};
-use crate::server::Serves;
 use crate::telemetry::exchange::Exchange;
 use crate::telemetry::metrics::{Count, Format};
 use tenon_http_server::discard;
@@ -90,7 +90,7 @@ impl Runtime {
                 }
             }
         }
-        let body = body::read(&parts, body, &module.shared_state.limits, client, room).await?;
+        let body = body::whole::read(&parts, body, &module.shared_state.limits, client, room).await?;
         if let Some(recording) = &exchange.recording {
             recording.request_body(&body);
         }
@@ -153,7 +153,7 @@ impl Runtime {
             State::Failed => return Err(Problem::NotLoaded),
         };
         let module = Arc::clone(module);
-        exchange.module = Some(Arc::clone(&module));
+        exchange.module = Some(Arc::clone(&module.info));
         parts.uri = with_path(std::mem::take(&mut parts.uri), rest);
         Ok(Found::Module(slot, module))
     }
@@ -301,7 +301,8 @@ impl Runtime {
         let stalled = || stalled(module, caller, limits.request_timeout_ms);
         let instance = self.instance(module, caller.clone()).await?;
         let again = (instance.uses() > 0).then(|| request.clone());
-        let answered = call::wasi_http::call(instance, request, module, done(), stalled()).await;
+        let computes = (&module.compute, limits);
+        let answered = call::wasi_http::call(instance, request, computes, done(), stalled()).await;
         let response = match (answered, again, &module.reuse) {
             (Err(Failure::Unanswered), Some(request), Reuse::Shared(warm)) => {
                 // Some serve one request only, as those do whose `fetch` event comes once.
@@ -311,7 +312,7 @@ impl Runtime {
                 );
                 warm.close();
                 let instance = self.instance(module, caller.clone()).await?;
-                call::wasi_http::call(instance, request, module, done(), stalled()).await?
+                call::wasi_http::call(instance, request, computes, done(), stalled()).await?
             }
             (answered, ..) => answered?,
         };
@@ -327,9 +328,10 @@ impl Runtime {
         permit: Permit,
     ) -> Result<Response<ResponseBody>, Failure> {
         let permit = Arc::new(permit);
-        let stalled = stalled(module, caller, module.shared_state.limits.request_timeout_ms);
+        let limits = &module.shared_state.limits;
+        let (done, stalled) = (ended(module, caller, &permit), stalled(module, caller, limits.request_timeout_ms));
         let instance = self.instance(module, caller.clone()).await?;
-        let called = call::service::call(instance, request, module, ended(module, caller, &permit), stalled);
+        let called = call::service::call(instance, request, (&module.compute, limits), done, stalled);
         Ok(called.await?.map(ResponseBody::from))
     }
 

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use crate::admission::Permit;
 use crate::instance::call::pieces::Cut;
 use crate::instance::call::{Failure, Instance};
-use crate::instance::host::Caller;
-use crate::module::{Module, ModuleInfo};
+use crate::instance::caller::Caller;
+use crate::module::Module;
 use crate::request::problem::Problem;
 use crate::telemetry::metrics::Count;
+use crate::telemetry::module_info::ModuleInfo;
 use crate::telemetry::recording::Level;
 
 /// Makes the end of a guest that streams its answer: it frees the permit in the module.

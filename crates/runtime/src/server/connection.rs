@@ -21,15 +21,15 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::tls::Tls;
-use super::{FIRST_BYTES, Serves};
-use crate::Runtime;
+use super::FIRST_BYTES;
 use crate::admission::Counted;
 use crate::body::ResponseBody;
+use crate::config::tls::Tls;
 use crate::config::{Limits, count, ms, size};
-use crate::request::client::Client;
+use crate::request::client::{Client, Serves};
 use crate::request::limits::AmbiguousLength;
 use crate::request::origin::Peer;
+use crate::runtime::Runtime;
 
 /// The preface of every HTTP/2 connection (RFC 9113, section 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";

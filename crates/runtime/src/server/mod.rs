@@ -2,7 +2,6 @@
 //! shutdown that lets running requests finish.
 
 mod connection;
-mod tls;
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -10,11 +9,10 @@ use std::time::Duration;
 use tenon_http_server::{Bounds, Serving};
 use tokio::net::TcpListener;
 
-use crate::Runtime;
+use crate::config::tls::Tls;
 use crate::config::{Limits, ms, size};
+use crate::runtime::Runtime;
 use connection::Connections;
-
-pub(crate) use tls::Tls;
 
 /// Time after its start for which a connection that has sent nothing yet is waited for when the server closes: its request may
 /// be under way.
@@ -31,15 +29,27 @@ pub(crate) enum Audience {
     Operations,
 }
 
-/// The requests that a listener answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Serves {
-    /// All.
-    Everything,
-    /// All but `/metrics`, which has a listener of its own.
-    Modules,
-    /// `/metrics`, `/health` and `/ready`.
-    Operations,
+impl Runtime {
+    /// Serves `listener` until the returned server is closed.
+    #[must_use]
+    pub fn listen(&self, listener: TcpListener) -> Server {
+        Server::start(self.clone(), listener, self.limits(), self.tls(), Audience::All)
+    }
+
+    /// Serves `/metrics`, `/health` and `/ready` on `listener`, without TLS, and nothing else. The other listeners answer 404 for
+    /// `/metrics` from now on.
+    #[must_use]
+    pub fn listen_for_operations(&self, listener: TcpListener) -> Server {
+        self.note_operations();
+        Server::start(self.clone(), listener, self.limits(), None, Audience::Operations)
+    }
+
+    /// Serves `listener`. On a loopback address, it refuses requests that name another host than this machine, because
+    /// pages of other sites must not call a module in development (DNS rebinding).
+    #[must_use]
+    pub fn listen_locally(&self, listener: TcpListener) -> Server {
+        Server::start(self.clone(), listener, self.limits(), self.tls(), Audience::Local)
+    }
 }
 
 /// A listener that is being served.

@@ -6,9 +6,9 @@ use std::time::{Instant, SystemTime};
 use http::uri::PathAndQuery;
 use http::{HeaderValue, Method, Request, StatusCode};
 
-use crate::module::Module;
 use crate::request::request_id;
 use crate::telemetry::metrics::Metrics;
+use crate::telemetry::module_info::ModuleInfo;
 use crate::telemetry::otlp::{Answered, Otlp, Span};
 use crate::telemetry::recent::{Noted, Recent};
 use crate::telemetry::recording::Recording;
@@ -39,7 +39,7 @@ pub(crate) struct Exchange {
     time: SystemTime,
     started: Instant,
     /// The module that is called, once it is known.
-    pub(crate) module: Option<Arc<Module>>,
+    pub(crate) module: Option<Arc<ModuleInfo>>,
     /// The trace context for calls on its behalf: below its own span if there is one, else below the client's.
     pub(crate) traceparent: Option<HeaderValue>,
     span: Option<Span>,
@@ -83,13 +83,13 @@ impl Exchange {
         let duration = self.started.elapsed();
         let module = self.module.take();
         match &module {
-            Some(module) => module.info.metrics.answered(&self.method, status, duration),
+            Some(module) => module.metrics.answered(&self.method, status, duration),
             None => self.telemetry.metrics.count_other(&self.method, status.as_u16()),
         }
         let noted = Noted {
             id: Arc::clone(&self.id),
             time: self.time,
-            module: module.map(|module| Arc::clone(&module.info.name)),
+            module: module.map(|module| Arc::clone(&module.name)),
             method: std::mem::take(&mut self.method),
             path: self.path.take(),
             status,

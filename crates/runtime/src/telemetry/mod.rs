@@ -2,6 +2,7 @@
 
 pub(crate) mod exchange;
 pub(crate) mod metrics;
+pub(crate) mod module_info;
 pub(crate) mod otlp;
 pub(crate) mod recent;
 pub(crate) mod recording;

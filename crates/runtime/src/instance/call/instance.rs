@@ -1,22 +1,40 @@
 //! An instance of a module in its store: made for a request, or taken from those that wait.
 
-use tenon_memory::{Live, providing};
+use std::sync::Arc;
+
+use tenon_memory::{Image, Live, providing};
+use tokio::sync::OwnedSemaphorePermit;
 use wasmtime::Store;
 use wasmtime::component::TypedFunc;
 use wasmtime_wasi_http::p2::bindings::Proxy;
 use wasmtime_wasi_http::p3::bindings::Service;
 
-use super::Failure;
-use super::direct::bindings::Direct;
-use crate::admission::slots::SlotPermit;
+use super::direct_entry::bindings::Direct;
+use super::entry_point::EntryPoint;
+use super::failure::Failure;
 use crate::config::size;
-use crate::instance::engine::FIRST_YIELD;
-use crate::instance::host::{Caller, Host};
-use crate::module::{EntryPoint, Module};
+use crate::instance::bounds::FIRST_YIELD;
+use crate::instance::caller::Caller;
+use crate::instance::host::Host;
+use crate::instance::shared_state::SharedState;
 use crate::telemetry::metrics::Count;
+use crate::telemetry::module_info::ModuleInfo;
 
 /// Resources that a task, stream or future of a service counts for.
 const TASK_RESOURCES: u64 = 8;
+
+/// The right to one instance.
+pub(crate) type SlotPermit = OwnedSemaphorePermit;
+
+/// The parts of a module that its instances are made of.
+#[derive(Clone, Copy)]
+pub(crate) struct Blueprint<'a> {
+    pub(crate) info: &'a Arc<ModuleInfo>,
+    pub(crate) shared_state: &'a Arc<SharedState>,
+    pub(crate) entry: &'a EntryPoint,
+    /// The initial memory of its engine.
+    pub(crate) image: Option<&'a Arc<Image>>,
+}
 
 /// A module's instance, and how it is called.
 pub(crate) struct Instance {
@@ -27,7 +45,7 @@ pub(crate) struct Instance {
     globals: Option<TypedFunc<(), ()>>,
     uses: u64,
     #[cfg(test)]
-    seen: crate::isolation::Seen,
+    seen: crate::isolation::seen::Seen,
     // Behind the store: the slot is free once the instance is gone.
     slot: SlotPermit,
 }
@@ -41,14 +59,14 @@ pub(super) enum Exports {
 impl Instance {
     /// A fresh instance. A guest that computes yields once an epoch, so that it starves nobody and so that dropping the
     /// call's future ends it.
-    pub(crate) async fn new(module: &Module, caller: Caller, slot: SlotPermit) -> Result<Self, Failure> {
-        let engine = module.entry.engine();
-        let mut store = Store::new(engine, Host::new(&module.shared_state, &module.info, caller));
+    pub(crate) async fn new(blueprint: Blueprint<'_>, caller: Caller, slot: SlotPermit) -> Result<Self, Failure> {
+        let Blueprint { info, shared_state, entry, image } = blueprint;
+        let mut store = Store::new(entry.engine(), Host::new(shared_state, info, caller));
         store.limiter(|host| &mut host.bounds);
-        if let Some(image) = &module.image {
+        if let Some(image) = image {
             store.data_mut().bounds.count_image(image.size() - image.declared());
         }
-        let limits = &module.shared_state.limits;
+        let limits = &shared_state.limits;
         store.set_hostcall_fuel(size(limits.max_hostcall_bytes));
         // The tasks, streams and futures of a service, which are larger than other resources.
         if let Some(table) = store.concurrent_resource_table() {
@@ -56,9 +74,9 @@ impl Instance {
         }
         store.set_epoch_deadline(FIRST_YIELD);
         store.epoch_deadline_async_yield_and_update(1);
-        module.info.metrics.count(Count::Instance);
+        info.metrics.count(Count::Instance);
         let instantiated = async {
-            Ok::<_, wasmtime::Error>(match &module.entry {
+            Ok::<_, wasmtime::Error>(match entry {
                 EntryPoint::Direct(entry) => {
                     let (handler, globals) = entry.instantiate(&mut store).await?;
                     (Exports::Direct(handler), globals)
@@ -67,10 +85,10 @@ impl Instance {
                 EntryPoint::Service(pre) => (Exports::Service(pre.instantiate_async(&mut store).await?), None),
             })
         };
-        let (made, memory) = providing(module.image.as_ref(), instantiated).await;
+        let (made, memory) = providing(image, instantiated).await;
         let (exports, globals) = made?;
         // Without its image, the code would run in an empty memory.
-        if module.image.is_some() != memory.is_some() {
+        if image.is_some() != memory.is_some() {
             return Err(wasmtime::format_err!("no memory of the instance starts with the module's image").into());
         }
         Ok(Self {
@@ -80,7 +98,7 @@ impl Instance {
             globals,
             uses: 0,
             #[cfg(test)]
-            seen: crate::isolation::Seen::default(),
+            seen: crate::isolation::seen::Seen::default(),
             slot,
         })
     }
@@ -131,7 +149,7 @@ impl Instance {
     /// All parts of it, for a comparison with a fresh one: its store, the harness's notes, its way of calling and its
     /// restorable state.
     #[cfg(test)]
-    pub(crate) fn observed(&mut self) -> (&mut Store<Host>, &mut crate::isolation::Seen, [bool; 3]) {
+    pub(crate) fn observed(&mut self) -> (&mut Store<Host>, &mut crate::isolation::seen::Seen, [bool; 3]) {
         // How often it was used decides when it is dropped, and the slot how many there are.
         let Self { store, exports, memory, globals, uses: _, seen, slot: _ } = self;
         let kinds = [matches!(exports, Exports::Direct(_)), memory.is_some(), globals.is_some()];

@@ -15,7 +15,8 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::direct::{self, Next, Step};
-use super::{Failure, Instance};
+use super::failure::Failure;
+use super::instance::Instance;
 use crate::body::arriving::{Arriving, Given, Wanted};
 use crate::config::{Limits, ms};
 

@@ -16,11 +16,11 @@ use wasmtime_wasi::runtime::spawn;
 use wasmtime_wasi_http::p3;
 use wasmtime_wasi_http::{Error, FieldMap, WasiBody, WasiHttpView};
 
+use super::failure::Failure;
 use super::guest_body::GuestBody;
-use super::instance::Exports;
-use super::{Failure, Instance};
-use crate::admission::compute::Class;
-use crate::module::Module;
+use super::instance::{Exports, Instance};
+use crate::admission::compute::{Class, Share};
+use crate::config::Limits;
 
 /// The head of a response, and the body that the guest writes.
 type Head = oneshot::Sender<Response<WasiBody>>;
@@ -29,7 +29,7 @@ type Head = oneshot::Sender<Response<WasiBody>>;
 pub(crate) async fn call(
     mut instance: Instance,
     request: Request<WasiBody>,
-    module: &Module,
+    (compute, limits): (&Arc<Share>, &Limits),
     done: impl FnOnce(Result<Instance, Failure>) + Send + 'static,
     stalled: impl FnOnce() + Send + Sync + 'static,
 ) -> Result<Response<GuestBody>, Failure> {
@@ -39,7 +39,7 @@ pub(crate) async fn call(
     let (fail, failed) = oneshot::channel();
     let cut_off = Arc::new(AtomicBool::new(false));
     let ends = Arc::clone(&cut_off);
-    let guest = spawn(module.compute.run(Class::STREAM, async move {
+    let guest = spawn(compute.run(Class::STREAM, async move {
         let mut head = Some(head);
         match serve(&mut instance, request, &mut head, is_taken).await {
             Ok(()) => done(Ok(instance)),
@@ -64,7 +64,6 @@ pub(crate) async fn call(
         return Err(Failure::InvalidResponse("the handler answered with a status outside 200 to 599"));
     }
     let is_bodyless = is_head || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
-    let limits = &module.shared_state.limits;
     Ok(response.map(|body| GuestBody::new(body, limits, cut_off, stalled, guest).going_on(taken, is_bodyless)))
 }
 

@@ -13,12 +13,12 @@ use wasmtime_wasi_http::p2::bindings::http::types::Scheme;
 use wasmtime_wasi_http::p2::body::HostOutgoingBody;
 use wasmtime_wasi_http::p2::types::HostResponseOutparam;
 
+use super::failure::Failure;
 use super::guest_body::GuestBody;
-use super::instance::Exports;
-use super::{Failure, Instance};
-use crate::admission::compute::Class;
-use crate::instance::host::whole;
-use crate::module::Module;
+use super::instance::{Exports, Instance};
+use crate::admission::compute::{Class, Share};
+use crate::config::Limits;
+use crate::instance::whole_body::whole;
 
 /// Calls an instance. `done` is called when the guest has ended, which may be later than this call: with the instance
 /// after a good end, or with the error when no caller awaits the answer any more. It is dropped, called or not, no
@@ -26,7 +26,7 @@ use crate::module::Module;
 pub(crate) async fn call(
     mut instance: Instance,
     request: Request<Bytes>,
-    module: &Module,
+    (compute, limits): (&Arc<Share>, &Limits),
     done: impl FnOnce(Result<Instance, Failure>) + Send + 'static,
     stalled: impl FnOnce() + Send + Sync + 'static,
 ) -> Result<Response<GuestBody>, Failure> {
@@ -39,8 +39,7 @@ pub(crate) async fn call(
     let (fail, failed) = oneshot::channel();
     let cut_off = Arc::new(AtomicBool::new(false));
     let ends = Arc::clone(&cut_off);
-    let limits = &module.shared_state.limits;
-    let guest = spawn(module.compute.run(Class::STREAM, async move {
+    let guest = spawn(compute.run(Class::STREAM, async move {
         let Instance { store, exports: Exports::WasiHttp(proxy), .. } = &mut instance else {
             return;
         };

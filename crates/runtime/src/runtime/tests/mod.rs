@@ -7,7 +7,7 @@ use tenon_fixtures::{self as fixtures, bridged};
 
 use super::*;
 use crate::config::{Isolation, ModuleSource};
-use crate::module::EntryPoint;
+use crate::instance::call::EntryPoint;
 use crate::module::registry::State;
 
 mod calls;

@@ -8,7 +8,7 @@ use tokio::net::UnixListener;
 
 use super::*;
 use crate::config::{Isolation, ModulePolicy};
-use crate::instance::host::whole;
+use crate::instance::whole_body::whole;
 use crate::module::registry::ModuleSlot;
 
 /// Modules that answer 200, each with a policy.

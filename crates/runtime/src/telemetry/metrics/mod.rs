@@ -16,12 +16,11 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 use tenon_http_server::Budget;
+use tenon_memory::Usage;
 
 use module::ByModule;
 pub(crate) use module::{Count, ModuleMetrics};
 use names::{CallLabels, RequestLabels, SidecarLabels};
-
-use crate::instance::engine::SharedEngine;
 
 /// How metrics are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +71,17 @@ pub(crate) struct Metrics {
     pub(crate) connections: Gauge,
     buffered: Gauge,
     no_room: Counter,
+}
+
+/// The use of an engine's pool, and the idle instances of a runtime.
+pub(crate) struct PoolUsage {
+    /// Instances that exist.
+    pub(crate) instances: usize,
+    /// Instances of the runtime that wait for a request.
+    pub(crate) idle: usize,
+    /// Guest stacks that exist.
+    pub(crate) stacks: usize,
+    pub(crate) memories: Usage,
 }
 
 /// The pool of instances, read when somebody asks.
@@ -152,16 +162,16 @@ impl Metrics {
         self.sidecar_durations.get_or_create(&labels).observe(seconds);
     }
 
-    /// Everything as text. `idle` is the number of instances that wait.
-    pub(crate) fn text(&self, format: Format, engine: &SharedEngine, idle: usize, budget: &Budget) -> String {
+    /// Everything as text.
+    pub(crate) fn text(&self, format: Format, pool: &PoolUsage, budget: &Budget) -> String {
         set(&self.buffered, budget.used());
         // Another thread may have written the metrics meanwhile.
         self.no_room.inc_by((budget.refused() as u64).saturating_sub(self.no_room.get()));
-        let memories = engine.memories.usage();
-        set(&self.pool.idle, idle);
-        set(&self.pool.instances, engine.slots.taken());
+        let PoolUsage { instances, idle, stacks, memories } = pool;
+        set(&self.pool.idle, *idle);
+        set(&self.pool.instances, *instances);
         set(&self.pool.memories, memories.used);
-        set(&self.pool.stacks, engine.stacks.used());
+        set(&self.pool.stacks, *stacks);
         set(&self.pool.warm_memories, memories.waiting);
         set(&self.pool.resident_bytes, memories.resident);
         let mut text = String::new();

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::module::environment::SECRET_PREFIX;
+use crate::config::environment::SECRET_PREFIX;
 
 /// The text in place of a secret.
 pub(super) const MASK: &str = "***";

@@ -41,6 +41,9 @@ const CALL_PATH_BYTES: usize = 2 * 1024;
 /// Bytes that are kept of the reason why a call failed.
 const REASON_BYTES: usize = 1024;
 
+/// The longest line that is logged as one; a longer one is broken up, so that a module cannot make the host buffer more.
+pub(crate) const MAX_LINE_BYTES: usize = 16 * 1024;
+
 /// The level of a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {

@@ -9,8 +9,7 @@ use http::uri::PathAndQuery;
 use serde::Serialize;
 
 use super::mask::{MASK, Secrets, replace};
-use super::{Call, Headers, Level, Line, Outcome, Recording, Start};
-use crate::instance::guest_log::MAX_LINE_BYTES;
+use super::{Call, Headers, Level, Line, MAX_LINE_BYTES, Outcome, Recording, Start};
 
 /// Parts of the names of headers that are credentials, such as `set-cookie` and `x-api-key`.
 const CREDENTIALS: [&str; 9] =

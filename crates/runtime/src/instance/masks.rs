@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::module::environment::SECRET_PREFIX;
+use crate::config::environment::SECRET_PREFIX;
 
 /// The shortest value that is masked: shorter ones occur in ordinary words.
 const MIN_BYTES: usize = 8;

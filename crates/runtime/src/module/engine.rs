@@ -20,10 +20,6 @@ use crate::error::RuntimeError;
 /// How often a guest that computes lets others run, and how exactly a time-out hits it.
 const EPOCH: Duration = Duration::from_millis(5);
 
-/// Number of epochs before the first yield, so that a clock tick does not interrupt a short call, which would make
-/// others need an instance of their own.
-pub(crate) const FIRST_YIELD: u64 = 2;
-
 /// Memories and stacks that wait for the next instance, and restored instances that wait for the next request: some two
 /// megabytes each. More modules than this take turns with them.
 const WAITING: usize = 32;

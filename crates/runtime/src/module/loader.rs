@@ -1,20 +1,17 @@
-//! Loading one module: from the cache or by the compiler, on a thread, with its first instances.
+//! The parts that load modules: the engines with their linkers, the cache, the compiler, and the turns.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use tenon_code::Compiler;
-use tokio::runtime::Handle;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::Semaphore;
 use wasmtime::Engine;
 use wasmtime::component::Linker;
 
-use crate::config::ModuleSource;
 use crate::error::RuntimeError;
-use crate::instance::engine::{Abi, Clock, SharedEngine};
-use crate::instance::host::{self, Host, SharedState};
-use crate::module::Module;
+use crate::instance::host::{self, Host};
+use crate::module::engine::{Abi, Clock, SharedEngine};
 use crate::module::inherited::Inherited;
 
 /// The parts that load every module, so that all share one engine and its pool.
@@ -94,8 +91,8 @@ impl Target {
 /// Turns of modules that load: as many at a time as there are processors, because compiling takes memory by the hundred
 /// megabytes. Modules whose code is cached do not wait behind those that are compiled.
 pub(crate) struct Turns {
-    cached: Semaphore,
-    compiled: Semaphore,
+    pub(super) cached: Semaphore,
+    pub(super) compiled: Semaphore,
 }
 
 impl Default for Turns {
@@ -103,45 +100,4 @@ impl Default for Turns {
         let processors = thread::available_parallelism().map_or(2, usize::from);
         Self { cached: Semaphore::new(processors), compiled: Semaphore::new(processors) }
     }
-}
-
-/// Loads one module and makes its first instances, on threads that may compute for seconds. `replaces`: another one serves in
-/// its place.
-pub(super) async fn load(
-    loader: Arc<Loader>,
-    source: ModuleSource,
-    shared_state: Arc<SharedState>,
-    replaces: bool,
-) -> Result<Module, RuntimeError> {
-    let cached = {
-        let _turn = loader.turns.cached.acquire().await;
-        on_a_thread(&loader, &source, &shared_state, Module::cached).await?
-    };
-    let module = match cached {
-        Some(module) => module,
-        None => {
-            let _turn = loader.turns.compiled.acquire().await;
-            on_a_thread(&loader, &source, &shared_state, Module::load).await?
-        }
-    };
-    module.warm_up(&loader, replaces).await?;
-    Ok(module)
-}
-
-async fn on_a_thread<T: Send + 'static>(
-    loader: &Arc<Loader>,
-    source: &ModuleSource,
-    shared_state: &Arc<SharedState>,
-    work: fn(&Loader, &ModuleSource, &Arc<SharedState>) -> Result<T, RuntimeError>,
-) -> Result<T, RuntimeError> {
-    let (using, of, within, tokio) = (Arc::clone(loader), source.clone(), Arc::clone(shared_state), Handle::current());
-    let (sender, receiver) = oneshot::channel();
-    // Not one of Tokio's blocking threads, for which a runtime that shuts down waits.
-    let started = thread::Builder::new().name("tenon-load".to_string()).spawn(move || {
-        let _context = tokio.enter();
-        let _ = sender.send(work(&using, &of, &within));
-    });
-    let failed = |reason: String| RuntimeError::Config(format!("{}: loading failed: {reason}", source.name));
-    started.map_err(|error| failed(error.to_string()))?;
-    receiver.await.map_err(|_| failed("it panicked".to_string()))?
 }

@@ -37,7 +37,7 @@ impl Tls {
         Ok(Self { acceptor: TlsAcceptor::from(Arc::new(config)) })
     }
 
-    pub(super) async fn accept(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
+    pub(crate) async fn accept(&self, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
         self.acceptor.accept(stream).await
     }
 }

@@ -1,0 +1,36 @@
+//! The failure of a call, and the answer for it.
+
+use crate::request::problem::Problem;
+
+/// Why a call gave no response.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The guest trapped, or ended without an answer. The name of the limit that it had run into before, if any.
+    Trap(wasmtime::Error, Option<&'static str>),
+    /// HTTP does not allow the guest's answer.
+    InvalidResponse(&'static str),
+    /// The guest ended, and has neither answered nor failed.
+    Unanswered,
+    /// The guest waits for an event that can never come.
+    Stuck,
+    /// The guest has answered, and the buffers have no room for its answer.
+    NoRoom,
+}
+
+impl From<wasmtime::Error> for Failure {
+    fn from(error: wasmtime::Error) -> Self {
+        Self::Trap(error, None)
+    }
+}
+
+/// The text of a trap is for the log alone.
+impl From<Failure> for Problem {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::InvalidResponse(what) => Self::InvalidResponse(what),
+            Failure::Trap(..) | Failure::Unanswered => Self::Crashed,
+            Failure::Stuck => Self::Stuck,
+            Failure::NoRoom => Self::NoRoom,
+        }
+    }
+}
