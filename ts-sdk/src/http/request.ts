@@ -139,9 +139,12 @@ export function rootedPath({ pathWithQuery }: RawRequest): string {
   return pathWithQuery[0] === "/" ? pathWithQuery : `/${pathWithQuery}`;
 }
 
-/** The value of `host`. It leaves the other headers unread where the host passes it alone. */
+/**
+ * The value of `host`. It leaves the other headers unread where the host passes it alone. While an answer is streamed, only headers
+ * that were read before are there.
+ */
 function hostOf(raw: RawRequest): string | undefined {
-  return "host" in raw ? raw.host : new Headers(raw.headers).get("host");
+  return raw.host ?? new Headers(raw.headers).get("host");
 }
 
 /** The body's bytes as the host passed them, of any realm. */

@@ -22,11 +22,14 @@ pub(crate) struct Reading {
 
 enum State {
     /// Nobody waits for a part of it.
-    Idle(Arriving),
+    Idle(Box<Arriving>),
     /// The guest waits for the next part.
-    Waiting(Pin<Box<dyn Future<Output = (Arriving, Result<Given, Problem>)> + Send>>),
+    Waiting(Next),
     Over,
 }
+
+/// The next part of a body, and the rest of it.
+type Next = Pin<Box<dyn Future<Output = (Box<Arriving>, Result<Given, Problem>)> + Send>>;
 
 /// The course of the reading.
 #[derive(Clone)]
@@ -46,7 +49,7 @@ impl Reading {
     /// The body of a request, and the progress of its reading.
     pub(crate) fn new(arriving: Arriving) -> (Self, Progress) {
         let (course, progress) = watch::channel(Course::Busy(Instant::now()));
-        (Self { state: State::Idle(arriving), course }, Progress(progress))
+        (Self { state: State::Idle(Box::new(arriving)), course }, Progress(progress))
     }
 
     fn note(&self, course: Course) {
@@ -140,7 +143,7 @@ impl Drop for Reading {
 }
 
 /// Reads the rest of a body that the guest does not want, so that a client that is still sending sees the answer.
-fn leave(arriving: impl Future<Output = Arriving> + Send + 'static) {
+fn leave(arriving: impl Future<Output = Box<Arriving>> + Send + 'static) {
     // Without a runtime there is no client left either.
     if let Ok(runtime) = Handle::try_current() {
         runtime.spawn(async { arriving.await.leave().await });

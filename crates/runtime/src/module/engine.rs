@@ -35,8 +35,11 @@ pub(crate) struct SharedEngine {
     pub(crate) restored: Arc<Slots>,
     pub(crate) clock: Arc<Clock>,
     /// The engine of services, once there is one.
-    concurrent: Arc<Mutex<Option<(Engine, Arc<Clock>)>>>,
+    concurrent: Arc<Mutex<Option<Clocked>>>,
 }
+
+/// An engine, and its clock.
+type Clocked = (Engine, Arc<Clock>);
 
 /// The ABI of the functions that a component exports and imports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +67,7 @@ impl SharedEngine {
     /// # Errors
     ///
     /// Wasmtime's, when an engine cannot be set up.
-    pub(crate) fn of(&self, abi: Abi) -> wasmtime::Result<(Engine, Arc<Clock>)> {
+    pub(crate) fn of(&self, abi: Abi) -> wasmtime::Result<Clocked> {
         if abi == Abi::Sync {
             return Ok((self.engine.clone(), Arc::clone(&self.clock)));
         }
