@@ -9,8 +9,7 @@ use std::task::{Context, Poll};
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::header::CONNECTION;
-use axum::http::{HeaderValue, Request, StatusCode};
+use axum::http::{Request, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures::FutureExt;
@@ -50,16 +49,13 @@ pub(super) async fn serve(
     let owner = account.clone();
     let service = service_fn(move |request: Request<Incoming>| {
         let (app, account) = (app.clone(), owner.clone());
-        let (framing, is_sound) = (Arc::clone(&framing), framing.next_is_sound());
+        let is_sound = framing.next_is_sound();
         async move {
             if !is_sound {
                 return Ok(Problem::ambiguous_length().into_response());
             }
             let asks_first = asks_first(request.headers());
-            let (mut response, body) = answer(app, request, &account).await;
-            if framing.is_half_closed() {
-                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-            }
+            let (response, body) = answer(app, request, &account).await;
             // A body that timed out is not awaited again.
             if !asks_first && response.status() != StatusCode::REQUEST_TIMEOUT {
                 discard_rest(body, timeout).await;
