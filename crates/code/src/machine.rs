@@ -116,10 +116,11 @@ impl Entry {
 pub(crate) struct Machines<'a>(MutexGuard<'a, Vec<Weak<Machine>>>);
 
 impl Machines<'_> {
-    /// Finds code of an engine for memories of `size` bytes.
+    /// Finds code of an engine for memories of `size` bytes: of several, the one that serves most memories.
     pub(crate) fn find(&self, engine: &Engine, size: u64) -> Option<Arc<Machine>> {
-        let mut loaded = self.0.iter().filter_map(Weak::upgrade);
-        loaded.find(|machine| Engine::same(machine.component.engine(), engine) && machine.declared <= size)
+        let fits =
+            |machine: &Arc<Machine>| Engine::same(machine.component.engine(), engine) && machine.declared <= size;
+        self.0.iter().filter_map(Weak::upgrade).filter(fits).min_by_key(|machine| machine.declared)
     }
 
     /// Adds code that was loaded.

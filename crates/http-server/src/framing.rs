@@ -57,6 +57,8 @@ pub struct Framed<S> {
     head: Reservation,
     /// True when nothing was written since the last bytes of a request.
     is_unanswered: bool,
+    /// True when a client that closes its half of the connection gets its answer.
+    waits: bool,
     /// Runs when the client has closed its half of the connection.
     half_closed: Option<Pin<Box<Sleep>>>,
 }
@@ -78,10 +80,17 @@ impl<S> Framed<S> {
                 framing: shared,
                 head,
                 is_unanswered: false,
+                waits: false,
                 half_closed: None,
             },
             framing,
         )
+    }
+
+    /// Lets a client that closes its half of the connection behind a request wait for the answer.
+    #[must_use]
+    pub fn waiting_for_half_closed(self) -> Self {
+        Self { waits: true, ..self }
     }
 
     /// Notes that a part of an answer was written. A client that is gone resets the connection at the first one.
@@ -93,6 +102,11 @@ impl<S> Framed<S> {
         if let Some(waiting) = &mut self.half_closed {
             waiting.as_mut().reset(Instant::now() + HALF_CLOSED);
         }
+    }
+
+    /// Reports whether a whole request was read whose answer has not begun, or whose client is waited for.
+    fn awaits_answer(&self) -> bool {
+        self.half_closed.is_some() || self.is_unanswered && self.scanner.is_between()
     }
 
     /// Reserves room for the current head. False when there is none.
@@ -120,7 +134,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Framed<S> {
         {
             if buf.filled().len() > before {
                 this.is_unanswered = true;
-            } else if this.half_closed.is_some() || this.is_unanswered && this.scanner.is_between() {
+            } else if this.waits && this.awaits_answer() {
                 this.framing.is_half_closed.store(true, Ordering::Relaxed);
                 let waiting = this.half_closed.get_or_insert_with(|| Box::pin(sleep(HALF_CLOSED)));
                 ready!(waiting.as_mut().poll(cx));

@@ -172,6 +172,7 @@ impl Connections {
             builder.max_headers(size(self.limits.max_headers) + 1);
         }
         let (stream, framing) = Framed::new(Strict::new(stream), account);
+        let stream = stream.waiting_for_half_closed();
         let (activity, client) = (Activity::default(), self.client(account, buffer, peer));
         let connection = builder.serve_connection(self.io(stream), self.service(client, &activity, Some(framing)));
         // hyper closes a connection that idles, and `Timed` one that is blocked.
