@@ -282,7 +282,9 @@ async fn a_version_that_replaces_another_is_started_before_it_takes_over() {
         let path = folder.path().join("app.wasm");
         std::fs::write(&path, fixtures::echo(200)).unwrap();
         let modules = vec![ModuleSource::from_path(&path).unwrap()];
-        let config = RuntimeConfig { modules, isolation, limits: small(), ..RuntimeConfig::default() };
+        // Slots of its own: without a free one, no instance is made before the first request.
+        let limits = Limits { max_concurrent: 31, ..small() };
+        let config = RuntimeConfig { modules, isolation, limits, ..RuntimeConfig::default() };
         let runtime = Runtime::new(config).await.unwrap();
         std::fs::write(&path, fixtures::failing_start()).unwrap();
         let failed = runtime.reload("app", None).await.unwrap_err();
