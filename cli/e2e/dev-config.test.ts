@@ -105,7 +105,7 @@ test("another limit of the server and another port take a new runtime, and the f
   await terminal.sees(new RegExp(`Restart at http://127.0.0.1:${port}/run/moved/`), from);
   expect(await status(url)).toBe(200);
 
-  // Of a port that moves, the former address answers until the new one does.
+  // The former address of a port that moves answers until the new one does.
   from = terminal.mark;
   await project("moved", handler, `[server]\nport = ${other}\nmax_queued = 7\n${secrets}`);
   const moved = `http://127.0.0.1:${other}`;
