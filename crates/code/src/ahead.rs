@@ -100,7 +100,7 @@ pub unsafe fn load_ahead(engine: &Engine, path: &Path) -> io::Result<std::result
     let code = match state {
         Some(state) => {
             // As in the cache, code with this digest serves all components that differ in their memory only.
-            let machines = machine::entry(format!("ahead {}", hex(&state.group)));
+            let machines = machine::entry(format!("ahead {}", hex(&state.group)).into());
             let mut machines = machines.lock();
             let machine = match machines.find(engine, state.size) {
                 Some(machine) => Ok(machine),

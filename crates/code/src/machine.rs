@@ -5,6 +5,7 @@
 //! immutable, so a module cannot reach another through it.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -91,9 +92,9 @@ type Known = Arc<Mutex<Vec<Weak<Machine>>>>;
 /// A name under which code is shared. Whoever holds its lock loads the code; others wait and use it.
 pub(crate) struct Entry(Known);
 
-/// Finds or makes the entry of a name.
-pub(crate) fn entry(name: String) -> Entry {
-    static ENTRIES: LazyLock<Mutex<HashMap<String, Known>>> = LazyLock::new(Mutex::default);
+/// Finds or makes the entry of a name, which is the path of its file where it has one.
+pub(crate) fn entry(name: PathBuf) -> Entry {
+    static ENTRIES: LazyLock<Mutex<HashMap<PathBuf, Known>>> = LazyLock::new(Mutex::default);
     let mut entries = ENTRIES.lock().unwrap_or_else(PoisonError::into_inner);
     // Nobody waits for the lock of an entry that only the map has.
     entries.retain(|_, known| {

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use tenon_memory::Image;
@@ -34,7 +35,7 @@ impl Store<'_> {
             }
         };
         let shared = self.name(&trailer.group, SHARED);
-        let entry = machine::entry(shared.clone());
+        let entry = self.loaded(&shared);
         let mut machines = entry.lock();
         let machine = match machines.find(self.engine, trailer.size) {
             Some(machine) => {
@@ -66,7 +67,7 @@ impl Store<'_> {
     ) -> Result<Code> {
         let (group, size) = (apart.group(), apart.state.size());
         let shared = self.name(&group, SHARED);
-        let entry = machine::entry(shared.clone());
+        let entry = self.loaded(&shared);
         // Components that load at the same time wait here for their common code.
         let mut machines = entry.lock();
         let known = machines.find(self.engine, size);
@@ -91,6 +92,13 @@ impl Store<'_> {
         drop(machines);
         let trailer = StateTrailer { offset: 0, length: image.bytes.len() as u64, start: image.offset, size, group };
         self.keep_state(digest, image, &trailer, machine)
+    }
+
+    /// Finds this process's entry of shared code. Each folder has its own, so that a folder receives all files that its
+    /// states need.
+    fn loaded(&self, name: &str) -> machine::Entry {
+        let folder = self.folder.as_ref();
+        machine::entry(folder.map_or_else(|| PathBuf::from(name), |folder| folder.shown(name)))
     }
 
     /// Maps shared code that an earlier call stored. None when it does not serve a memory of this size.

@@ -239,6 +239,17 @@ fn code_is_loaded_once_by_components_that_load_at_the_same_time() {
     assert!(codes.windows(2).all(|two| two[0].component().image_range() == two[1].component().image_range()));
 }
 
+#[test]
+fn each_folder_receives_the_code_of_its_states() {
+    let (engine, folders) = (engine(), [(); 2].map(|()| tempfile::tempdir().unwrap()));
+    let component = snapshot(1, 7, &[(5_000, b"x")]);
+    let codes = folders.each_ref().map(|folder| compile(&engine, &component, Some(folder.path()), &here()).unwrap());
+    for folder in &folders {
+        assert_eq!([STATE, SHARED].map(|extension| files(folder.path(), extension).len()), [1, 1]);
+    }
+    drop(codes);
+}
+
 /// Returns the resident bytes of a component's code in this process.
 #[cfg(target_os = "linux")]
 fn resident(code: &Code) -> u64 {

@@ -218,6 +218,7 @@ async fn pieces_come_as_the_client_takes_them() {
     let (runtime, _folder) = serving(Limits { max_response_bytes: 64 * MIB, ..small() }).await;
     let (data, trailers, broken) = parts(start(&runtime, "pieces/3/5").await).await;
     assert_eq!((String::from_utf8(data).unwrap().as_str(), trailers, broken), ("aaaaabbbbbccccc", None, false));
+    at_rest(&runtime).await;
     // Far more than the client takes: the guest waits, and is ended with its client.
     let mut body = start(&runtime, "pieces/100000/65536").await.into_body();
     for _ in 0..3 {
