@@ -13,9 +13,9 @@ use http_body_util::{BodyExt, Empty};
 use hyper::client::conn::http1::{self, SendRequest};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::TransportConfig;
 use crate::body::{Received, ResponseBody};
 use crate::breaker::{Breaker, Calls, Pass};
+use crate::config::TransportConfig;
 use crate::connect::{Stream, Target};
 use crate::error::SendError;
 use crate::in_process::InProcess;

@@ -18,6 +18,7 @@ mod address;
 mod allow;
 mod body;
 mod breaker;
+mod config;
 mod connect;
 mod destination;
 mod error;
@@ -27,6 +28,7 @@ mod watch;
 pub use address::{Address, AddressError, Sidecar};
 pub use allow::Allow;
 pub use body::{BodyError, ResponseBody};
+pub use config::TransportConfig;
 pub use connect::tls_client;
 pub use error::SendError;
 pub use in_process::{InProcess, InProcessBody};
@@ -38,7 +40,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, Response, Uri};
 use http_body::Body;
-
 use tokio::task::JoinSet;
 
 use allow::{Outside, Rules};
@@ -48,21 +49,6 @@ use destination::Destination;
 
 /// Age after which a sidecar in this process that is up is asked for its health again.
 const IN_PROCESS_AGE: Duration = Duration::from_secs(10);
-
-/// Settings of a transport. Every limit is per destination.
-#[derive(Clone, Debug)]
-pub struct TransportConfig {
-    /// Time limit to connect; also the time that a request waits for a permit.
-    pub connect_timeout: Duration,
-    /// Time limit from a request to the head of its response, and between two pieces of its body.
-    pub response_timeout: Duration,
-    /// Maximum number of requests at once.
-    pub max_concurrent: usize,
-    /// Failures in a row after which a destination is left alone.
-    pub breaker_failures: u32,
-    /// First pause of a failing destination. A sidecar is called again as soon as it gives a sign of life.
-    pub breaker_pause: Duration,
-}
 
 /// The destinations of a runtime and their idle connections. Clones share them.
 pub struct Transport<B> {
