@@ -9,7 +9,8 @@
 //! ```
 
 use crate::error::LinkError;
-use crate::{Instances, number_of};
+use crate::instances::Instances;
+use crate::limits::number_of;
 
 const PUT: &str = include_str!("put.wat");
 const SEND: &str = include_str!("send.wat");

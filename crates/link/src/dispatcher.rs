@@ -24,8 +24,14 @@ use wasm_encoder::{
 };
 use wasmparser::ValType as Type;
 
+use crate::limits::number_of;
 use crate::module::Function;
-use crate::{Callable, PLACE, TABLE, number_of};
+
+/// Export of the engine: the table with the place of the dispatcher.
+pub const TABLE: &str = "tenon-modules";
+
+/// The dispatcher's place in the table.
+pub const PLACE: u32 = 0;
 
 /// Import module with the engine's exports. The others are the numbers of the imported modules.
 pub(crate) const ENGINE: &str = "engine";
@@ -74,6 +80,13 @@ const MORE: u32 = 4;
 /// The engine's table, and the one with the functions that unpack values.
 const ENGINE_TABLE: u32 = 0;
 const FUNCTIONS: u32 = 1;
+
+/// A module or component, as the dispatcher calls it.
+pub(crate) struct Callable<'a> {
+    pub(crate) id: u64,
+    pub(crate) functions: Vec<&'a Function>,
+    pub(crate) memories: &'a [String],
+}
 
 /// Builds the dispatcher of modules with their ids.
 pub(crate) fn dispatcher(modules: &[Callable<'_>]) -> Module {

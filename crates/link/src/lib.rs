@@ -25,10 +25,12 @@ mod copying;
 mod dispatcher;
 mod error;
 mod import_types;
+mod instances;
 mod limits;
 mod module;
 
 pub use component::{Component, ComponentFunction, Export};
+pub use dispatcher::{PLACE, TABLE};
 pub use error::LinkError;
 pub use limits::{MAX_BYTES, MAX_MEMORIES, MAX_MODULES};
 pub use module::{CoreModule, Function};
@@ -36,17 +38,13 @@ pub use wasmparser::ValType;
 
 use tenon_rewrite::EngineModule;
 use tenon_rewrite::section::{CORE_INSTANCE, CORE_MODULE, PREAMBLE, sections};
-use wasm_encoder::{ComponentSection, ExportKind, InstanceSection, ModuleArg, ModuleSection, RawSection};
+use wasm_encoder::{ComponentSection, ModuleSection, RawSection};
 use wasmparser::{Instance, InstanceSectionReader};
 
 use crate::copying::{Copies, Copying};
-use crate::dispatcher::dispatcher;
-
-/// Export of the engine: the table with the place of the dispatcher.
-pub const TABLE: &str = "tenon-modules";
-
-/// The dispatcher's place in the table.
-pub const PLACE: u32 = 0;
+use crate::dispatcher::{Callable, dispatcher};
+use crate::instances::Instances;
+use crate::limits::number_of;
 
 /// An imported module.
 #[derive(Clone, Copy, Debug)]
@@ -107,7 +105,7 @@ pub fn link(component: &[u8], linked: &[Linked<'_>]) -> Result<Vec<u8>, LinkErro
     let around = found.content(depth);
     let Counts { modules: first, instances, engine } = Counts::of(component, around.start, around.end, &found)?;
     let mut made = component[around].to_vec();
-    let mut section = Instances { section: InstanceSection::new(), next: instances };
+    let mut section = Instances::after(instances);
 
     // An instance for each import, in order.
     let (mut core, mut components) = (Vec::new(), Vec::new());
@@ -151,7 +149,7 @@ pub fn link(component: &[u8], linked: &[Linked<'_>]) -> Result<Vec<u8>, LinkErro
     ModuleSection(&dispatcher(&callable)).append_to_component(&mut made);
     let names: Vec<_> = names.iter().map(|(name, instance)| (&**name, *instance)).collect();
     section.add(copying.next(), &names);
-    section.section.append_to_component(&mut made);
+    section.append_to(&mut made);
     if parts.is_empty() {
         return Ok(found.replaced(depth, made));
     }
@@ -173,13 +171,6 @@ fn check_counts(linked: &[Linked<'_>], imported: &[Imported]) -> Result<(), Link
     Ok(())
 }
 
-/// A module or component, as the dispatcher calls it.
-pub(crate) struct Callable<'a> {
-    pub(crate) id: u64,
-    pub(crate) functions: Vec<&'a Function>,
-    pub(crate) memories: &'a [String],
-}
-
 impl<'a> Callable<'a> {
     fn of(id: u64, read: &'a Imported) -> Self {
         match read {
@@ -189,35 +180,6 @@ impl<'a> Callable<'a> {
             Imported::Component(component) => Self { id, functions: component.lowered().collect(), memories: &[] },
         }
     }
-}
-
-/// Core instances that are appended to a component.
-struct Instances {
-    section: InstanceSection,
-    next: u32,
-}
-
-impl Instances {
-    /// Adds an instance of a module, whose imports are exports of other instances, and returns its number.
-    fn add(&mut self, module: u32, arguments: &[(&str, u32)]) -> u32 {
-        let arguments = arguments.iter().map(|(name, instance)| (*name, ModuleArg::Instance(*instance)));
-        self.section.instantiate(module, arguments.collect::<Vec<_>>());
-        self.next += 1;
-        self.next - 1
-    }
-
-    /// Adds an instance that consists of functions, and returns its number.
-    fn add_exports(&mut self, functions: &[(String, u32)]) -> u32 {
-        let exports = functions.iter().map(|(name, function)| (&**name, ExportKind::Func, *function));
-        self.section.export_items(exports.collect::<Vec<_>>());
-        self.next += 1;
-        self.next - 1
-    }
-}
-
-/// Converts a count within the limits.
-fn number_of(count: usize) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 /// Appends a section of a component.

@@ -15,3 +15,8 @@ pub(crate) const MAX_TYPE_BYTES: usize = 64 * 1024;
 
 /// The most parameters and results of a function, together.
 pub(crate) const MAX_VALUES: usize = 64;
+
+/// Converts a count within the limits.
+pub(crate) fn number_of(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
