@@ -9,7 +9,7 @@ use axum::Router;
 use axum::routing::get;
 use tokio::task::JoinHandle;
 
-use crate::cron::HostSlot;
+use crate::host::HostSlot;
 use crate::http::guard::Guard;
 use crate::http::serve::{Health, Listener, Running, app};
 use crate::registry::{DevPart, KINDS};

@@ -1,6 +1,7 @@
 //! The runtime's functions that the development services use.
 
 use std::pin::Pin;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use serde::Serialize;
 
@@ -72,4 +73,18 @@ pub trait Host: Send + Sync + 'static {
 
     /// Calls a module's route.
     fn call(&self, module: &str, request: ModuleRequest) -> ModuleCall;
+}
+
+/// A slot for the runtime, which starts later.
+#[derive(Clone, Default)]
+pub(crate) struct HostSlot(Arc<RwLock<Option<Arc<dyn Host>>>>);
+
+impl HostSlot {
+    pub(crate) fn set(&self, host: Option<Arc<dyn Host>>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = host;
+    }
+
+    pub(crate) fn get(&self) -> Option<Arc<dyn Host>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use axum::Router;
 use tokio::task::JoinHandle;
 
-use crate::cron::HostSlot;
+use crate::host::HostSlot;
 use crate::{BackendOptions, Limits, ServicesError, cron, kv, queue, sql, storage};
 
 /// All kinds.

@@ -6,8 +6,10 @@ use axum::http::{HeaderName, HeaderValue, Method};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::MAX_JOBS;
 use super::schedule::Schedule;
+
+/// Limit of jobs in a store.
+pub(crate) const MAX_JOBS: usize = 1000;
 
 /// Limit of a name, which is part of paths and log lines.
 const MAX_NAME_BYTES: usize = 64;

@@ -4,13 +4,13 @@
 use sqlx::postgres::PgRow;
 use sqlx::{PgTransaction, Row};
 
-use super::job::{Job, next_time, stored};
-use super::run::{Attempted, Ready, SCHEDULED, Stored, plan};
+use super::job::{Job, MAX_JOBS, next_time, stored};
+use super::run::{self, Ask, Attempted, Call, Outcome, Ready, Run, SCHEDULED, Stored, plan};
 use super::statements::{
     ADD, ALL, ATTEMPTED, COUNT, DUE, END, FORGET, GIVE_UP, JOB, JOBS, MAKE, NEXT, PUT, READY, REMOVE, REMOVE_RUNS, RUN,
     RUNS, TAKE, WAKE, schema,
 };
-use super::{Ask, Call, CronStore, Described, MAX_JOBS, Outcome, REMEMBERED_RUNS, Run, StoreError, run};
+use super::store::{CronStore, Described, REMEMBERED_RUNS, StoreError};
 use crate::lease::iso;
 use crate::postgres_tables::{self, Tables, store_error};
 use crate::{Limits, ServicesError};

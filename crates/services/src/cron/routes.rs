@@ -9,9 +9,10 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
 use serde_json::{Value, json};
 
-use super::job::{Job, declared_from_json, is_name};
-use super::run::{Ask, Run, Scope};
-use super::{Cron, CronStore, Described, MAX_JOBS, REMEMBERED_RUNS, now};
+use super::Cron;
+use super::job::{Job, MAX_JOBS, declared_from_json, is_name};
+use super::run::{Ask, Run, Scope, now};
+use super::store::{CronStore, Described, REMEMBERED_RUNS};
 use crate::Limits;
 use crate::http::body;
 use crate::http::members::{leased, number};

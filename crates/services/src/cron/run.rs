@@ -269,6 +269,11 @@ fn max_attempts(job: &Job, cause: &str) -> i32 {
     if cause == MANUAL { 1 } else { i32::try_from(job.max_attempts).unwrap_or(i32::MAX) }
 }
 
+/// Returns the milliseconds since 1970.
+pub(super) fn now() -> i64 {
+    chrono::Utc::now().timestamp_millis()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use super::run::{Ask, Call, Outcome, Run, Scope};
-use super::{CronStore, HostSlot, StoreError, now};
+use super::run::{Ask, Call, Outcome, Run, Scope, now};
+use super::store::{CronStore, StoreError};
+use crate::host::HostSlot;
 use crate::lease::receipt;
 
 /// The longest sleep, after which a changed clock or a suspended machine is noticed.

@@ -1,6 +1,7 @@
 //! Cron as a kind of service.
 
-use super::{Cron, CronStore, PostgresCron, SqliteCron, routes};
+use super::store::CronStore;
+use super::{Cron, PostgresCron, SqliteCron, routes};
 use crate::registry::{Dev, DevPart, Kind, Opened, Opening, Store, path_of};
 use crate::{Limits, ServicesError};
 

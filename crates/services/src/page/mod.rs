@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use serde_json::{Value, json};
 
-use crate::cron::HostSlot;
+use crate::host::HostSlot;
 use crate::http::problem::Problem;
 use crate::{Host, SentAgain};
 
