@@ -53,16 +53,3 @@ export function buildPackageFrom(folder: string): { readonly folder: string; rea
   }
   return undefined;
 }
-
-/**
- * The base of published components (`build/base.ts`); undefined when nothing on this machine can build it.
- *
- * @param folder the project's, whose packages are looked up
- */
-export async function baseComponent(folder: string = process.cwd()): Promise<Buffer | undefined> {
-  if (isComplete) return (await import("./build/base.ts")).baseComponent();
-  const found = buildPackageFrom(folder);
-  if (found?.version !== version) return undefined;
-  const { baseComponent } = await import(pathToFileURL(join(found.folder, "dist/build/base.js")).href);
-  return (baseComponent as () => Promise<Buffer | undefined>)();
-}

@@ -2,10 +2,13 @@ import type { KeyObject } from "node:crypto";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import type { Command } from "commander";
+import { buildPackageFrom } from "../building.ts";
 import { systemReason, TenonError } from "../errors.ts";
 import { exitOnInterrupt } from "../lifecycle.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
+import { isComplete, version } from "../package.ts";
 import { findProject, moduleName, type Project } from "../project/project.ts";
 import { formatBytes, type Terminal } from "../terminal.ts";
 
@@ -65,11 +68,14 @@ export function publishCommand(program: Command): void {
   });
 }
 
-/** The base of components; a failure to build it only makes the delta larger. */
+/** The base of components (`build/base.ts`); a failure to build it only makes the delta larger. */
 async function baseOf(project: Project | undefined, terminal: Terminal): Promise<Buffer | undefined> {
   try {
-    const { baseComponent } = await import("../building.ts");
-    return await baseComponent(project?.folder);
+    if (isComplete) return await (await import("../build/base.ts")).baseComponent();
+    const found = buildPackageFrom(project?.folder ?? process.cwd());
+    if (found?.version !== version) return undefined;
+    const { baseComponent } = await import(pathToFileURL(join(found.folder, "dist/build/base.js")).href);
+    return await (baseComponent as () => Promise<Buffer | undefined>)();
   } catch (error) {
     terminal.detail(`the engine is published without its memory: ${String(error)}`);
     return undefined;
