@@ -115,6 +115,8 @@ export declare class Runtime {
    * where the address is a loopback one. `operations`: it serves `/metrics`, `/health` and `/ready` alone. Rejects with `ADDRESS_IN_USE` or `LISTEN`.
    */
   listen(host: string, port: number, localNames: boolean, operations: boolean): Promise<Server>
+  /** Serves the socket of another runtime's server, for the same clients, until both are closed. Rejects with `LISTEN`. */
+  takeOver(former: Server): Promise<Server>
 }
 
 /** An address that a runtime listens on. */

@@ -1,5 +1,6 @@
 //! `tenon_runtime::Runtime` for Node.
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -229,5 +230,13 @@ impl Runtime {
             })
         };
         promise(env, listen, Server::new)
+    }
+
+    /// Serves the socket of another runtime's server, for the same clients, until both are closed. Rejects with `LISTEN`.
+    #[napi]
+    pub fn take_over<'env>(&self, env: &'env Env, former: &Server) -> Result<PromiseRaw<'env, Server>> {
+        let (runtime, socket) = (self.runtime.clone(), former.socket());
+        let failed = |error: io::Error| Failure::new("LISTEN", format!("cannot take over the socket: {error}"));
+        promise(env, async move { runtime.get()?.take_over(socket.map_err(failed)?).map_err(failed) }, Server::new)
     }
 }

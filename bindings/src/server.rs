@@ -1,8 +1,11 @@
 //! `tenon_runtime::Server` for Node.
 
+use std::io;
+
 use napi::bindgen_prelude::PromiseRaw;
 use napi::{Env, Result};
 use napi_derive::napi;
+use tenon_runtime::Socket;
 
 use crate::closable::Closable;
 
@@ -18,6 +21,14 @@ impl Server {
     pub(crate) fn new(server: tenon_runtime::Server) -> Self {
         let (host, port) = server.address().map_or_else(Default::default, |at| (at.ip().to_string(), at.port()));
         Self { host, port, server: Closable::new(server) }
+    }
+
+    /// Returns the socket for another runtime.
+    pub(crate) fn socket(&self) -> io::Result<Socket> {
+        self.server
+            .get()
+            .as_ref()
+            .map_or_else(|| Err(io::ErrorKind::NotConnected.into()), tenon_runtime::Server::socket)
     }
 }
 

@@ -99,11 +99,14 @@ test("another limit of the server and another port take a new runtime, and the f
   const status = async (base: string) => (await send(base, { path: "/run/moved/seen" })).status;
   await expect.poll(() => status(url), { timeout: 60_000 }).toBe(200);
 
-  // The port stays, and so does the last build.
+  // The port stays, and so does the last build. No client is refused.
+  const clients = new Clients(url, "/run/moved/seen");
   let from = terminal.mark;
   await project("moved", handler, `[server]\nport = ${port}\nmax_queued = 7\n${secrets}`);
   await terminal.sees(new RegExp(`Restart at http://127.0.0.1:${port}/run/moved/`), from);
   expect(await status(url)).toBe(200);
+  await clients.end();
+  expect([...clients.answers.keys()]).toEqual(["200"]);
 
   // The former address of a port that moves answers until the new one does.
   from = terminal.mark;
@@ -125,6 +128,12 @@ test("another limit of the server and another port take a new runtime, and the f
   await project("moved", handler, `[server]\nport = ${other}\nmax_queued = 7\n${secrets}[env]\nGREETING = "hi"\n`);
   await terminal.sees(/Reload tenon\.toml/, from);
   expect((await send(moved, { path: "/run/moved/seen" })).json()).toMatchObject({ 0: "hi" });
+
+  // Another address of the same port, which is free once the former runtime has left it.
+  from = terminal.mark;
+  await project("moved", handler, `[server]\nhost = "0.0.0.0"\nport = ${other}\nmax_queued = 7\n${secrets}`);
+  await terminal.sees(new RegExp(`Restart at http://.*:${other}/run/moved/`), from);
+  expect(await status(moved)).toBe(200);
   terminal.type("q");
   expect(await terminal.exited()).toBe(0);
 });

@@ -34,6 +34,23 @@ test("a runtime without modules answers for itself", async () => {
   ]);
 });
 
+test("a runtime listens in the place of another one", async () => {
+  const [former, runtime] = [await create(), await create()];
+  const { url, port } = await former.listen();
+  const operations = await former.listen({ operations: true });
+  const listening = await runtime.takeOver(former);
+  expect(new Set(listening.map((at) => at.url))).toEqual(new Set([url, operations.url]));
+  await former.close();
+  expect((await fetch(`${url}/health`)).status).toBe(200);
+  expect((await fetch(`${url}/metrics`)).status).toBe(404);
+  expect((await fetch(`${operations.url}/metrics`)).status).toBe(200);
+  await expect(runtime.takeOver(former)).rejects.toMatchObject({ code: "LISTEN" });
+  await runtime.close();
+  await expect(former.takeOver(runtime)).rejects.toMatchObject({ code: "LISTEN" });
+  await using next = await create();
+  expect(await next.listen({ port })).toMatchObject({ port });
+});
+
 test("a runtime, services and sidecars close at the end of a block", async () => {
   const url: string[] = [];
   let closed: Runtime | undefined;

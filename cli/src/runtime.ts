@@ -75,7 +75,8 @@ export class Runtime {
   readonly #shutdownTimeoutMs: number;
   #loading: Promise<Fetching> | undefined;
   #fetching: Fetching | undefined;
-  readonly #servers = new Set<NativeServer>();
+  /** Maps each server to whether it serves operations alone. */
+  readonly #servers = new Map<NativeServer, boolean>();
   /** Keeps the process alive while there is a server: the addon's own does not. */
   #alive: NodeJS.Timeout | undefined;
   #closing: Promise<void> | undefined;
@@ -251,15 +252,38 @@ export class Runtime {
   async listen(options: ListenOptions = {}): Promise<Listening> {
     if (this.#closing !== undefined) throw new TenonError("LISTEN", closed);
     const { host, port, localNames, operations } = listenOptions(options);
-    const server = await fromNative(this.#runtime.listen(host, port, localNames, operations), (code) =>
-      code === "ADDRESS_IN_USE" ? "another program listens there; choose another port, or 0 for a free one" : undefined,
+    return this.#serve(
+      await fromNative(this.#runtime.listen(host, port, localNames, operations), (code) =>
+        code === "ADDRESS_IN_USE"
+          ? "another program listens there; choose another port, or 0 for a free one"
+          : undefined,
+      ),
+      operations,
     );
+  }
+
+  /**
+   * Listens where another runtime listens, for the same clients. Both get connections until that one is closed, so that none is
+   * refused when this one takes its place.
+   *
+   * @throws TenonError `LISTEN`, also when one of them is closed
+   */
+  async takeOver(former: Runtime): Promise<Listening[]> {
+    if (this.#closing !== undefined || former.#closing !== undefined) throw new TenonError("LISTEN", closed);
+    return Promise.all(
+      [...former.#servers].map(async ([server, operations]) =>
+        this.#serve(await fromNative(this.#runtime.takeOver(server)), operations),
+      ),
+    );
+  }
+
+  async #serve(server: NativeServer, operations: boolean): Promise<Listening> {
     // It may have been closed meanwhile.
     if (this.#closing !== undefined) {
       await server.close();
       throw new TenonError("LISTEN", closed);
     }
-    this.#servers.add(server);
+    this.#servers.set(server, operations);
     this.#alive ??= setInterval(() => {}, 2 ** 30);
     const shown = server.host.includes(":") ? `[${server.host}]` : server.host;
     return {
@@ -296,7 +320,7 @@ export class Runtime {
     // A `fetch` that waits for its code to be loaded continues before this does.
     const fetches = this.#loading?.then((fetching) => fetching.end(this.#shutdownTimeoutMs));
     try {
-      await Promise.all([fetches, ...[...this.#servers].map((server) => server.close())]);
+      await Promise.all([fetches, ...[...this.#servers.keys()].map((server) => server.close())]);
       await fromNative(this.#runtime.flush());
       await this.#sidecars.close();
       const { modules } = this;

@@ -99,12 +99,22 @@ export class DevServer {
   }
 
   /**
+   * Listens where another server does, which is closed next. No connection is refused.
+   *
+   * @throws TenonError `LISTEN`
+   */
+  async takeOver(former: DevServer): Promise<void> {
+    const [listening] = await this.runtime.takeOver(former.runtime);
+    if (listening !== undefined) this.#listening = listening;
+  }
+
+  /**
    * Listens on the port of a server that is closing. Two servers cannot listen on one port, so it tries again until the
    * other has stopped listening, which takes milliseconds.
    *
    * @throws TenonError as {@link listen}
    */
-  async takeOver(address: DevAddress): Promise<void> {
+  async listenAfter(address: DevAddress): Promise<void> {
     const end = performance.now() + handoverMs;
     for (;;) {
       const isLast = performance.now() > end;

@@ -301,10 +301,13 @@ export class DevSession {
     const port = former === undefined || moves ? (this.#options.port ?? server.port) : former.port;
     if (former === undefined || moves) {
       await started.listen({ host, port, near });
+    } else if (host === (this.#options.host ?? former.created.server.host)) {
+      await started.takeOver(former);
+      this.#retire(former);
     } else {
       this.#server = undefined;
       this.#retire(former);
-      await started.takeOver({ host, port, near });
+      await started.listenAfter({ host, port, near });
     }
     // Before the rest, which may fail: an open server is closed in the end.
     this.#server = started;

@@ -41,7 +41,7 @@ pub use error::RuntimeError;
 pub use module::engine::{compile_ahead, compile_child, precompile};
 pub use request::pages::Page;
 pub use runtime::{Runtime, SentAgain};
-pub use server::Server;
+pub use server::{Server, Socket};
 pub use telemetry::recent::RecentRequest;
 
 #[cfg(test)]

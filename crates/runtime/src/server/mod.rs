@@ -3,7 +3,9 @@
 
 mod connection;
 
+use std::io;
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use tenon_http_server::{Bounds, Serving};
@@ -33,28 +35,53 @@ impl Runtime {
     /// Serves `listener` until the returned server is closed.
     #[must_use]
     pub fn listen(&self, listener: TcpListener) -> Server {
-        Server::start(self.clone(), listener, self.limits(), self.tls(), Audience::All)
+        self.serve(listener, Audience::All)
     }
 
     /// Serves `/metrics`, `/health` and `/ready` on `listener`, without TLS, and nothing else. The other listeners answer 404 for
     /// `/metrics` from now on.
     #[must_use]
     pub fn listen_for_operations(&self, listener: TcpListener) -> Server {
-        self.note_operations();
-        Server::start(self.clone(), listener, self.limits(), None, Audience::Operations)
+        self.serve(listener, Audience::Operations)
     }
 
     /// Serves `listener`. On a loopback address, it refuses requests that name another host than this machine, because
     /// pages of other sites must not call a module in development (DNS rebinding).
     #[must_use]
     pub fn listen_locally(&self, listener: TcpListener) -> Server {
-        Server::start(self.clone(), listener, self.limits(), self.tls(), Audience::Local)
+        self.serve(listener, Audience::Local)
     }
+
+    /// Serves the socket of another runtime's server, for the same clients. Both serve it until that one is closed, so
+    /// no connection is refused.
+    ///
+    /// # Errors
+    ///
+    /// An I/O error, when the system does not take the socket.
+    pub fn take_over(&self, Socket { listener, audience }: Socket) -> io::Result<Server> {
+        Ok(self.serve(TcpListener::from_std(listener)?, audience))
+    }
+
+    fn serve(&self, listener: TcpListener, audience: Audience) -> Server {
+        let is_public = audience != Audience::Operations;
+        if !is_public {
+            self.note_operations();
+        }
+        let tls = if is_public { self.tls() } else { None };
+        Server::start(self.clone(), listener, self.limits(), tls, audience)
+    }
+}
+
+/// The socket of a server, for [`Runtime::take_over`].
+pub struct Socket {
+    listener: std::net::TcpListener,
+    audience: Audience,
 }
 
 /// A listener that is being served.
 pub struct Server {
     address: Option<SocketAddr>,
+    socket: io::Result<Socket>,
     serving: Serving,
 }
 
@@ -68,13 +95,15 @@ impl Server {
         audience: Audience,
     ) -> Self {
         let address = listener.local_addr().ok();
+        let copy = listener.as_fd().try_clone_to_owned();
+        let socket = copy.map(|listener| Socket { listener: listener.into(), audience });
         let local = audience == Audience::Local && address.is_some_and(|address| address.ip().is_loopback());
         let bounds =
             Bounds { max_connections: size(limits.max_connections), shutdown_timeout: ms(limits.shutdown_timeout_ms) };
         let (limits, is_public) = (limits.clone(), audience != Audience::Operations);
         let serving =
             Serving::start(listener, bounds, |stopped| Connections { runtime, limits, tls, stopped, local, is_public });
-        Self { address, serving }
+        Self { address, socket, serving }
     }
 
     /// The address that is listened on; its port is the real one when 0 was asked for.
@@ -83,8 +112,20 @@ impl Server {
         self.address
     }
 
+    /// Returns the socket for another runtime. It accepts connections until both servers are closed.
+    ///
+    /// # Errors
+    ///
+    /// An I/O error, when the process can open no further file.
+    pub fn socket(&self) -> io::Result<Socket> {
+        let Socket { listener, audience } = self.socket.as_ref().map_err(|error| error.kind())?;
+        Ok(Socket { listener: listener.try_clone()?, audience: *audience })
+    }
+
     /// Stops accepting, waits for running requests within the shutdown time, and closes the remaining connections.
     pub async fn close(self) {
+        // An open copy would go on accepting.
+        drop(self.socket);
         self.serving.close().await;
     }
 }

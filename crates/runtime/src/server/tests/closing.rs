@@ -35,6 +35,28 @@ async fn closing_answers_the_requests_of_connections_that_wait_to_be_accepted() 
 }
 
 #[tokio::test]
+async fn a_server_takes_the_place_of_another_one_and_no_connection_is_refused() {
+    let (first, address, _runtime, _folder) = server(&[("echo", tenon_fixtures::echo(200))], limits()).await;
+    let (other, _, runtime, _folder) = server(&[("echo", tenon_fixtures::echo(201))], limits()).await;
+    let status = async || {
+        let answer = raw(address, "GET /run/echo/ HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await;
+        answer.get(9..12).map(str::to_owned)
+    };
+    let second = runtime.take_over(first.socket().unwrap()).unwrap();
+    assert_eq!(second.address(), Some(address));
+    let closing = tokio::spawn(first.close());
+    while !closing.is_finished() {
+        assert!(["200", "201"].map(|status| Some(status.to_owned())).contains(&status().await));
+    }
+    for _ in 0..100 {
+        assert_eq!(status().await.as_deref(), Some("201"));
+    }
+    second.close().await;
+    assert!(TcpStream::connect(address).await.is_err(), "the last server closes the socket");
+    other.close().await;
+}
+
+#[tokio::test]
 async fn a_server_that_drains_serves_and_says_so() {
     let limits = Limits { drain_ms: 20, ..limits() };
     let (_server, address, runtime, _folder) = server(&[("echo", tenon_fixtures::echo(200))], limits).await;
