@@ -12,6 +12,7 @@ import { findProgram } from "../../../testing/programs.ts";
 import { native } from "../native.ts";
 import { buildArtifact, mediaTypes } from "./artifact.ts";
 import { cosignKey } from "./cosign-key.testing.ts";
+import { withModule } from "./hostile.testing.ts";
 import { interfacesOf } from "./interfaces.ts";
 import { readSigningKey } from "./keys.ts";
 import { type PublishOptions, parseTarget, publishComponent } from "./publish.ts";
@@ -128,16 +129,8 @@ describeWith("docker-registry", "a registry with slim artifacts", () => {
   });
   afterAll(() => child?.kill());
 
-  /** A component whose code is large: the bridge in a component with a module of noise, and one of data. */
   const code = randomBytes(2_000_000);
-  const large = (data: string): Buffer => {
-    const section = (id: number, content: Uint8Array) =>
-      Buffer.concat([Buffer.from([id]), leb128(content.length), content]);
-    const named = section(0, Buffer.concat([Buffer.from([1, 0x78]), Buffer.from(data)]));
-    // The contents of functions are not looked at.
-    const module = Buffer.concat([Buffer.from("0061736d01000000", "hex"), section(10, code), named]);
-    return Buffer.concat([component, section(1, module)]);
-  };
+  const large = (data: string) => withModule(component, code, data);
   const send = async (data: string, repository: string, more: PublishOptions = {}) => {
     const target = parseTarget(`${host}/${repository}:1.0`);
     const options = { environment: { DOCKER_CONFIG: folder }, cacheFolder, ...more };
@@ -209,15 +202,6 @@ describeWith("docker-registry", "a registry with slim artifacts", () => {
     await expect(alone).rejects.toMatchObject({ code: "USAGE" });
   });
 });
-
-/** The unsigned encoding of WebAssembly. */
-function leb128(value: number): Buffer {
-  const bytes: number[] = [];
-  for (let rest = value; ; rest >>>= 7) {
-    if (rest < 128) return Buffer.from([...bytes, rest]);
-    bytes.push((rest & 127) | 128);
-  }
-}
 
 describeWith("docker-registry", "a registry with names and passwords", () => {
   let host: string;

@@ -92,7 +92,8 @@ describe.each(directions)("keys and signatures go %s", (_direction, from, to) =>
           verifier.verify(algorithm as never, verified.publicKey, bytes, text);
         expect(await verify(signature, data)).toBe(true);
         expect(await verify(signature, new Uint8Array([...data, 0]))).toBe(false);
-        expect(await verify(signature.subarray(1), data)).toBe(false);
+        // At the end: OpenSSL takes RSA-PSS signatures whose first byte is missing, when it is zero.
+        expect(await verify(signature.subarray(0, -1), data)).toBe(false);
         flip(signature, random.number(signature.length));
         expect(await verify(signature, data)).toBe(false);
       }
