@@ -166,15 +166,17 @@ describeEach("db.transaction on tenon run, $name, isolation $isolation", isolate
   test("rolls back when the client has gone", async () => {
     const before = await database.balances();
     const leaving = new AbortController();
-    const calls = async () =>
-      Number(/sidecar_calls_total{[^}]*outcome="ok"} (\d+)/.exec((await ask("GET", "/metrics")).text)?.[1]);
+    const metric = async (pattern: RegExp) => Number(pattern.exec((await ask("GET", "/metrics")).text)?.[1] ?? 0);
+    const calls = () => metric(/sidecar_calls_total{[^}]*outcome="ok"} (\d+)/);
     const begun = await calls();
     const left = ask("POST", `${base}/wait`, { signal: leaving.signal }).catch(() => undefined);
     // It begins, and changes a row.
-    await expect.poll(calls).toBeGreaterThanOrEqual(begun + 2);
+    await expect.poll(calls, { timeout: 30_000 }).toBeGreaterThanOrEqual(begun + 2);
     leaving.abort();
     await left;
     expect(await moved(ask, base, 1)).toEqual([200, (before[0] as number) - 1]);
+    // It did not run into its time limit.
+    expect(await metric(/requests_total{module="bank",method="POST",status="499"} (\d+)/)).toBe(1);
   });
 });
 

@@ -32,9 +32,12 @@ pub struct Framing {
     is_half_closed: AtomicBool,
 }
 
-/// How long a client that has closed its half of the connection waits for its answer, and for each part of that. It may also be gone,
-/// and its request ends then.
-const HALF_CLOSED: Duration = Duration::from_secs(5);
+/// How long a client that has closed its half of the connection waits for its answer to begin. Most of these clients are gone: a
+/// closed connection looks the same until something is written to it. Their requests end then, with transactions and locks.
+const FIRST_PART: Duration = Duration::from_secs(1);
+
+/// How long such a client waits for each further part.
+const NEXT_PART: Duration = Duration::from_secs(5);
 
 impl Framing {
     /// Returns whether the client has closed its half of the connection and waits for an answer, which is the last one.
@@ -100,7 +103,7 @@ impl<S> Framed<S> {
         }
         self.is_unanswered = false;
         if let Some(waiting) = &mut self.half_closed {
-            waiting.as_mut().reset(Instant::now() + HALF_CLOSED);
+            waiting.as_mut().reset(Instant::now() + NEXT_PART);
         }
     }
 
@@ -136,7 +139,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Framed<S> {
                 this.is_unanswered = true;
             } else if this.waits && this.awaits_answer() {
                 this.framing.is_half_closed.store(true, Ordering::Relaxed);
-                let waiting = this.half_closed.get_or_insert_with(|| Box::pin(sleep(HALF_CLOSED)));
+                let waiting = this.half_closed.get_or_insert_with(|| Box::pin(sleep(FIRST_PART)));
                 ready!(waiting.as_mut().poll(cx));
             }
         }
