@@ -1,4 +1,4 @@
-//! What a store of jobs and runs does.
+//! The interface of stores of jobs and runs.
 
 use serde::Serialize;
 
