@@ -281,7 +281,8 @@ async function cases() {
   };
   process.stdout.write(`${JSON.stringify({ ...summary, memory })}\n`);
   // Kubernetes looks at containers, and probes them, once a second each, so single pods take longer.
-  if (!(readyAfter.median <= 1000)) failures.push(`pods were ready ${readyAfter.median} ms after they started (median)`);
+  if (!(readyAfter.median <= 1000))
+    failures.push(`pods were ready ${readyAfter.median} ms after they started (median)`);
 }
 
 if (!existsSync(values.program))
