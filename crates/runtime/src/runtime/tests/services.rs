@@ -301,9 +301,9 @@ async fn a_guest_goes_on_behind_its_answer_for_a_while() {
         let recorded = recent.last().and_then(|last| runtime.recorded_request(last.recording?));
         recorded.unwrap_or_default()
     };
-    assert_eq!(text(&runtime, "later/50").await, "now");
+    assert_eq!(text(&runtime, "later/200").await, "now");
     assert_eq!(metric(&runtime, "tenon_requests_running"), 1, "it holds its permit");
-    until(|| logged().contains("later 50")).await;
+    until(|| logged().contains("later 200")).await;
     at_rest(&runtime).await;
     // No longer than an answer may take.
     assert_eq!(text(&runtime, "later/60000").await, "now");
