@@ -108,6 +108,14 @@ describe.each(["a server", "testApp"])("against %s", (kind) => {
     expect((await make().me({ headers: { authorization: "Bearer t" } })).status).toBe(200);
   });
 
+  it("replaces a header by its name in any case", async () => {
+    const api = make({ Authorization: "Bearer wrong" });
+    expect((await api.me({ headers: { authorization: "Bearer t" } })).status).toBe(200);
+    const typed = { "Content-Type": "application/merge-patch+json" };
+    expect(await api.users.create({ body: { id: 7, name: "x" }, headers: typed })).toMatchObject({ status: 201 });
+    expect(await make(typed).users.create({ body: { id: 7, name: "x" } })).toMatchObject({ status: 201 });
+  });
+
   it("sends forms with files", async () => {
     const files = [new File(["abc"], "a.txt", { type: "text/plain" }), new File([], "b")];
     expect(await make().upload({ form: { title: "ä", files } })).toMatchObject({

@@ -2,6 +2,7 @@ import { Headers } from "../http/headers.ts";
 import { type ListedRoute, ROUTES_PATH } from "../http/routes-path.ts";
 import type { TestApp } from "../testing/test-app.ts";
 import type { ClientOptions } from "./index.ts";
+import { type LowerCased, mergeHeaders } from "./merge-headers.ts";
 import type { Failed, HeadersInput } from "./types.ts";
 
 /** The input of a call, for any route. */
@@ -20,7 +21,7 @@ interface Answer {
   readonly text: string;
 }
 
-type Send = (method: string, path: string, headers: HeadersInput, body: RequestBody | undefined) => Promise<Answer>;
+type Send = (method: string, path: string, headers: LowerCased, body: RequestBody | undefined) => Promise<Answer>;
 
 /** Makes the function that calls a server's route by its name. */
 export function connect(
@@ -32,7 +33,7 @@ export function connect(
   let listed: Promise<ReadonlyMap<string, ListedRoute>> | undefined;
 
   async function list(): Promise<ReadonlyMap<string, ListedRoute>> {
-    const { status, text } = await send("GET", ROUTES_PATH, await common(), undefined);
+    const { status, text } = await send("GET", ROUTES_PATH, mergeHeaders(await common()), undefined);
     if (status !== 200) throw new Error(`client: the server answered ${status} when it was asked for its routes`);
     return new Map(Object.entries(JSON.parse(text) as Record<string, ListedRoute>));
   }
@@ -54,7 +55,7 @@ export function connect(
     const input = given as AnyInput;
     const [method, ...paths] = await routeOf(name);
     const path = pathOf(name, paths, input.path ?? {}) + queryOf(input.query ?? {});
-    const headers: Record<string, string> = { accept: "application/json", ...(await common()), ...input.headers };
+    const headers = mergeHeaders({ accept: "application/json" }, await common(), input.headers);
     let body: RequestBody | undefined;
     if (input.form !== undefined) body = formOf(input.form);
     else if (isOctets(input.body)) {
@@ -118,7 +119,7 @@ function sendTo(target: string | URL, fetch: ClientOptions["fetch"]): Send {
   if (!/^https?:$/.test(base.protocol)) throw new TypeError("client: expects an http or https URL");
   const at = `${base.origin}${base.pathname.replace(/\/$/, "")}`;
   return async (method, path, headers, body) => {
-    const init: RequestInit = { method, headers: { ...headers } };
+    const init: RequestInit = { method, headers };
     if (body !== undefined) init.body = body;
     // A stream is sent while it is read (Fetch, section 5.4).
     if (body instanceof ReadableStream) Object.assign(init, { duplex: "half" });
