@@ -1,8 +1,9 @@
 /** The client of the sidecar `cache`. */
 import { decodeBase64, encodeBase64 } from "../encoding/base64.ts";
+import { encodeSegment } from "../encoding/path-segment.ts";
 import { encodeUtf8 } from "../platform.ts";
 import { atRehearsal } from "../rehearse.ts";
-import { askSidecar, encodeKey, type ListOptions, listQuery } from "./sidecar.ts";
+import { askSidecar, type ListOptions, listQuery } from "./sidecar.ts";
 import { bodyOf, type Storable, Stored } from "./stored.ts";
 
 /** How a value is stored. */
@@ -132,5 +133,5 @@ atRehearsal(async () => (await cache.get("x"))?.text());
 atRehearsal(() => cache.set("x", "y", { ttl: 1 }));
 
 function path(key: string): string {
-  return `/kv/${encodeKey("a key", key)}`;
+  return `/kv/${encodeSegment("a key", key)}`;
 }

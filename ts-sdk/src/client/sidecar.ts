@@ -178,22 +178,6 @@ function problemOf(response: HttpResponse): { readonly detail?: unknown } | unde
   }
 }
 
-/**
- * Encodes a key as one path segment.
- *
- * @throws TypeError for `.` and `..`, which have a meaning in URLs, and for half of a surrogate pair.
- */
-export function encodeKey(what: string, key: string): string {
-  if (typeof key !== "string" || key === "" || key === "." || key === "..") {
-    throw new TypeError(`${what} must be a text, and neither empty nor "." nor ".."`);
-  }
-  try {
-    return encodeURIComponent(key);
-  } catch {
-    throw new TypeError(`${what} has half of a surrogate pair`);
-  }
-}
-
 /** Selects a page of a list. */
 export interface ListOptions {
   /** The prefix of the keys or paths. */

@@ -1,6 +1,7 @@
 /** The client of the sidecar `storage`. */
+import { encodeSegment } from "../encoding/path-segment.ts";
 import type { HttpResponse } from "./response.ts";
-import { askSidecar, encodeKey, type ListOptions, listQuery } from "./sidecar.ts";
+import { askSidecar, type ListOptions, listQuery } from "./sidecar.ts";
 import { bodyOf, type Storable, Stored } from "./stored.ts";
 
 /** Properties stored with an object. */
@@ -179,9 +180,9 @@ export const storage = {
 } as const;
 
 function path(objectPath: string): string {
-  if (typeof objectPath !== "string" || objectPath === "") return encodeKey("a path", objectPath);
+  if (typeof objectPath !== "string" || objectPath === "") return encodeSegment("a path", objectPath);
   // A segment may be empty.
-  const segments = objectPath.split("/").map((segment) => segment && encodeKey("a segment of a path", segment));
+  const segments = objectPath.split("/").map((segment) => segment && encodeSegment("a segment of a path", segment));
   return `/storage/${segments.join("/")}`;
 }
 

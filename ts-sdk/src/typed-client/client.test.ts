@@ -134,6 +134,10 @@ describe.each(["a server", "testApp"])("against %s", (kind) => {
     await expect(api["other"]?.()).rejects.toThrow('the server has no route called "other"');
     await expect(api["named"]?.({ path: {} })).rejects.toThrow("client: named needs the path's name");
   });
+
+  it.each(["", ".", "..", "\ud800"])("refuses %j in a path, which would be another URL", async (name) => {
+    await expect(make().named({ path: { name } })).rejects.toThrow(/^client: the path's "name" of named /);
+  });
 });
 
 it("asks for the routes once, and again after a failure", async () => {

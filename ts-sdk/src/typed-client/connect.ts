@@ -1,3 +1,4 @@
+import { encodeSegment } from "../encoding/path-segment.ts";
 import { Headers } from "../http/headers.ts";
 import { type ListedRoute, ROUTES_PATH } from "../http/routes-path.ts";
 import type { TestApp } from "../testing/test-app.ts";
@@ -75,7 +76,9 @@ function pathOf(name: string, paths: readonly string[], values: Readonly<Record<
   if (path === undefined) {
     throw new TypeError(`client: ${name} needs the path's ${placeholders(paths[0] ?? "").join(", ")}`);
   }
-  return path.replace(/\{(\w+)\}/g, (_, key) => encodeURIComponent(String(values[key])));
+  return path.replace(/\{(\w+)\}/g, (_, key) =>
+    encodeSegment(`client: the path's "${key}" of ${name}`, String(values[key])),
+  );
 }
 
 function placeholders(path: string): string[] {
