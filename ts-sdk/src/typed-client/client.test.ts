@@ -182,5 +182,8 @@ it("an answer that is no problem is one all the same", async () => {
 it("is no promise, and takes URLs alone", async () => {
   const api = client<typeof app>(base);
   expect(await Promise.resolve(api)).toBe(api);
+  const { users } = api;
+  expect(await users).toBe(users);
+  expect(await users.one).toBeTypeOf("function");
   for (const target of ["", "/run/shop", "ftp://a/"]) expect(() => client(target)).toThrow("client: expects");
 });

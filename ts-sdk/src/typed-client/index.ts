@@ -30,11 +30,9 @@ export function client<A extends App>(target: string | URL | TestApp, options: C
 /** A proxy for members of members, to any depth, each of which can be called. */
 function names(call: (name: string, input: object) => Promise<unknown>, name: string): unknown {
   return new Proxy(() => {}, {
-    // A client that is awaited must not look like a promise.
+    // An awaited member must not look like a promise.
     get: (_target, key) =>
-      typeof key !== "string" || (name === "" && key === "then")
-        ? undefined
-        : names(call, name === "" ? key : `${name}.${key}`),
+      typeof key !== "string" || key === "then" ? undefined : names(call, name === "" ? key : `${name}.${key}`),
     apply: (_target, _this, [input = {}]) => call(name, input),
   });
 }

@@ -1,6 +1,7 @@
 /** The input and output types of a client's calls. */
 import type { expectTypeOf as expectTypeOfValue } from "vitest";
 import {
+  type App,
   created,
   extend,
   Form,
@@ -26,8 +27,9 @@ const User = Type("User", { id: field.u32(), name: field.string(), note: field.s
 const WithDefaults = Type("WithDefaults", { a: field.string(), role: field.enum("x", "y", { default: "x" }) });
 /** A schema of another library whose input differs from its output. */
 declare const Foreign: StandardSchema<{ a: string; b?: number }, { a: string; b: number }>;
+const index = get("/", () => ok({ a: 1 }));
 const app = routes({
-  index: get("/", () => ok({ a: 1 })),
+  index,
   users: group("/users", {
     list: get("", { query: Query("Page", { page: field.u32({ default: 1 }) }), response: list(User) }, () => ok([])),
     one: get("/{id}", { path: Path("UserId", { id: field.u32() }), response: User }, () => ok({ id: 1, name: "a" })),
@@ -67,6 +69,7 @@ const app = routes({
     }),
   }),
 });
+declare const thens: App<{ then: typeof index }>;
 const api = client<typeof app>("http://a/");
 
 const listed = await api.users.list({ query: { page: 2 } });
@@ -130,5 +133,8 @@ await api.users.other();
 await api.posts.list();
 // @ts-expect-error a form is no body
 await api.users.deeper.upload({ body: { file: new Blob([]), n: 1 } });
+const awaitable = client<typeof thens>("http://a/");
+// @ts-expect-error a member "then" would make the client a promise
+await awaitable.then();
 // @ts-expect-error a placeholder is missing
 await api.users.untyped({ path: { id: 1 } });

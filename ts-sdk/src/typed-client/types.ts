@@ -9,15 +9,20 @@ import type { FormSchema } from "../schema/form.ts";
 import type { DefaultKey, Fields, OutputOf, PathSchema, QuerySchema, TypeSchema } from "../schema/object.ts";
 import type { Infer, InferInput, StandardSchema } from "../schema/standard.ts";
 
-/** The calls of an app, by the names of its routes and groups in `routes({ … })`. */
+/**
+ * The calls of an app, by the names of its routes and groups in `routes({ … })`. A route or a group called `then` can't
+ * be called, because a client with that member would be a promise.
+ */
 export type Client<A extends App> = A extends App<infer D> ? CallsOf<D> : never;
 
 type CallsOf<D> = {
-  readonly [K in keyof D]: D[K] extends Route<infer P, infer O, never>
-    ? Call<P, O>
-    : D[K] extends Group<infer G, never>
-      ? CallsOf<G>
-      : never;
+  readonly [K in keyof D]: K extends "then"
+    ? never
+    : D[K] extends Route<infer P, infer O, never>
+      ? Call<P, O>
+      : D[K] extends Group<infer G, never>
+        ? CallsOf<G>
+        : never;
 };
 
 /** Calls a route; the argument is optional when nothing is required. */
