@@ -12,6 +12,7 @@ import {
   ok,
   Path,
   post,
+  type Request,
   respond,
   routes,
   Type,
@@ -102,6 +103,32 @@ replaced.use(admin);
 use((_req: unknown, next: () => unknown) => next());
 // @ts-expect-error it needs a context that the kit does not have
 use(headed).use(admin);
+
+// A kit, a group and the app add contexts of the right type only.
+
+const asksText = (_input: object, _req: Request, { user }: { user: string }) => ok(user.length);
+// @ts-expect-error the kit adds a user of another type
+routes({ asks: kit.get("/asks", (_input, _req, { user }: { user: string }) => ok(user)) });
+// @ts-expect-error an outer middleware does not matter, because the kit's replaces the user
+routes({ asks: kit.get("/asks", asksText) }, { use: [middleware((_req, next) => next({ user: "text" }))] });
+// @ts-expect-error the group adds a user of another type
+routes({ all: group("/all", { asks: get("/asks", asksText) }, { use: [signedIn] }) });
+// @ts-expect-error the group around it does
+routes({ all: group("/all", { in: group("/in", { asks: get("", asksText) }) }, { use: [signedIn] }) });
+// @ts-expect-error the app does
+routes({ asks: get("/asks", asksText) }, { use: [signedIn] });
+// @ts-expect-error the user is of another type, and no middleware adds a session
+routes({ asks: kit.get("/asks", (_input, _req, context: { user: string; session: string }) => ok(context)) });
+routes({ asks: kit.get("/asks", (_input, _req, { user }: { user: { name: unknown } }) => ok(user.name)) });
+routes({ asks: kit.get("/asks", (_input, _req, { user }: { user?: User | undefined }) => ok(user)) });
+// biome-ignore lint/suspicious/noExplicitAny: a middleware without types
+declare const anyUser: Middleware<{ user: any }>;
+routes({ asks: use(anyUser).get("/asks", asksText) });
+const asksMore = (_input: object, _req: Request, context: { user: string; session: string }) => ok(context);
+routes(
+  { all: group("/all", { asks: get("", asksMore) }, { use: [anyUser] }) },
+  { use: [middleware((_req, next) => next({ session: "s" }))] },
+);
 
 // Groups or the app add the context that a handler asks for.
 

@@ -49,9 +49,11 @@ export type Chain<M extends readonly unknown[], Given> = M extends readonly [inf
     : readonly unknown[]
   : readonly unknown[];
 
-/** The error of a middleware or a route: the names of the context that no middleware adds. */
+/** The error of a middleware or a route: the names of the context that no middleware adds, or adds with another type. */
 export type Lacks<Needs, Given> = {
-  readonly [K in Exclude<keyof Needs, keyof Given> & string as `no middleware before it adds "${K}"`]: never;
+  readonly [K in Exclude<keyof Needs, keyof Given> & string as [Needs[K]] extends [never]
+    ? `its middleware adds "${K}" with another type`
+    : `no middleware before it adds "${K}"`]: never;
 } & (Exclude<keyof Needs, keyof Given> extends never
   ? { readonly "middleware adds another type than is needed": never }
   : unknown);

@@ -40,8 +40,19 @@ export type Handler<O, Context = unknown> = (
 /** The object type of inline fields. */
 type InlineOf<F> = F extends Fields ? OutputOf<F> : never;
 
-/** The part of a required context that `Given` lacks. */
-export type Unmet<Asked, Given> = [Given] extends [Asked] ? unknown : Omit<Asked, keyof Given>;
+/**
+ * The part of a required context that `Given` lacks. A member that `Given` has with another type is `never`: a
+ * middleware further out can't provide it, because the inner one replaces it.
+ */
+export type Unmet<Asked, Given> = [Given] extends [Asked]
+  ? unknown
+  : {
+      [K in keyof Asked as K extends keyof Given
+        ? [Given[K]] extends [Asked[K]]
+          ? never
+          : K
+        : K]: K extends keyof Given ? never : Asked[K];
+    };
 
 /** The names of the placeholders in a path. */
 export type Placeholders<P extends string> = P extends `${string}{${infer Name}}${infer Rest}`
