@@ -118,6 +118,16 @@ describe("a signed cookie", () => {
   const app = testApp(
     routes({
       set: get("/set", () => ok({}).cookie("sid", "ä.b", { sign: key }).cookie("plain", "1")),
+      order: get("/order", () =>
+        ok({})
+          .cookie("a", "1")
+          .cookie("sid", "1", { sign: key })
+          .cookie("b", "1", { sign: key })
+          .header("Set-Cookie", "c=1")
+          .header("etag", '"1"')
+          .clearCookie("sid")
+          .cookie("d", "1", { sign: key }),
+      ),
       thrown: get("/thrown", () => {
         throw error(409, "no").cookie("sid", "1", { sign: key });
       }),
@@ -136,7 +146,7 @@ describe("a signed cookie", () => {
     ((await app.get(path, { headers: { cookie } })).json() as { value: unknown }).value;
 
   it("comes back as it was set, and not when it was tampered with", async () => {
-    const [plain, cookie] = (await cookieOf("/set")) as [string, string];
+    const [cookie, plain] = (await cookieOf("/set")) as [string, string];
     expect(plain).toBe("plain=1");
     expect(cookie).toMatch(/^sid=%C3%A4\.b\.[\w-]{43}$/);
     expect(await read(cookie)).toBe("ä.b");
@@ -153,8 +163,14 @@ describe("a signed cookie", () => {
     }
   });
 
+  it("is sent in the order in which cookies are set", async () => {
+    const names = (await cookieOf("/order")).map((pair) => pair?.split("=")[0]);
+    expect(names).toEqual(["a", "sid", "b", "c", "sid", "d"]);
+    expect((await app.get("/order")).headers.getAll("set-cookie")[4]).toMatch(/^sid=; Max-Age=0/);
+  });
+
   it("is that of its name", async () => {
-    const [, cookie] = (await cookieOf("/set")) as [string, string];
+    const [cookie = ""] = await cookieOf("/set");
     expect(await read(cookie.replace("sid=", "other="), "/other")).toBe(null);
   });
 

@@ -3,7 +3,7 @@ import { encodeBase64Url } from "../encoding/base64.ts";
 import { hmac } from "../middleware/hmac.ts";
 import { safeEqual } from "../middleware/safe-equal.ts";
 import { type Headers, isToken } from "./headers.ts";
-import { type Answer, copyOf, SENDING } from "./sending.ts";
+import { type Answer, copyOf, type LaterCookie, SENDING } from "./sending.ts";
 
 /** The attributes of a cookie (RFC 6265bis, section 4.1). */
 export interface CookieOptions {
@@ -93,14 +93,28 @@ export function withCookie<R extends Answer>(response: R, name: string, value: s
   // Checked here, because sending happens later.
   checkKey(name, sign);
   header(`${value}.${"x".repeat(SIGNATURE_LENGTH)}`);
-  const later = [...(response[SENDING]?.later ?? []), async () => header(await signedValue(name, value, sign))];
+  const before = response.headers.filter(isCookie).length;
+  const make = async () => header(await signedValue(name, value, sign));
+  const later = [...(response[SENDING]?.later ?? []), { before, make }];
   return copyOf(response, response.headers, { ...response[SENDING], later, complete });
 }
 
 async function complete<R extends Answer>(response: R): Promise<R> {
   const { later = [], complete: _, ...sending } = response[SENDING] ?? {};
-  const made = await Promise.all(later.map((make) => make()));
-  return copyOf(response, response.headers.concat(made), sending);
+  const made = await Promise.all(later.map(({ make }) => make()));
+  const signed = (isAt: (before: number) => boolean) => made.filter((_, i) => isAt((later[i] as LaterCookie).before));
+  let cookies = 0;
+  // A browser takes the last of two cookies of one name.
+  const headers = response.headers.flatMap((header) => {
+    if (!isCookie(header)) return [header];
+    const place = cookies++;
+    return [...signed((before) => before === place), header];
+  });
+  return copyOf(response, headers.concat(signed((before) => before >= cookies)), sending);
+}
+
+function isCookie([name]: Answer["headers"][number]): boolean {
+  return name === "set-cookie";
 }
 
 /** `Request.cookies`. */

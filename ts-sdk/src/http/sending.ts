@@ -11,13 +11,20 @@ export interface Answer {
   readonly [SENDING]?: Sending;
 }
 
+/** A cookie that is signed when its answer is sent. */
+export interface LaterCookie {
+  /** The number of `set-cookie` headers that the answer had before it. */
+  readonly before: number;
+  make(): Promise<Answer["headers"][number]>;
+}
+
 /** The parts of an answer that only sending needs. */
 export interface Sending {
   /** The body as JSON text, once it is written. */
   readonly text?: string;
-  /** Headers that are computed asynchronously, such as signed cookies. */
-  readonly later?: readonly (() => Promise<readonly [name: string, value: string]>)[];
-  /** Appends the headers of `later`. It is stored with them, so that an app without any does not contain the code. */
+  /** Cookies that are signed when the answer is sent, because signing is asynchronous. */
+  readonly later?: readonly LaterCookie[];
+  /** Adds the headers of `later`. It is stored with them, so that an app without any does not contain the code. */
   readonly complete?: <R extends Answer>(response: R) => Promise<R>;
   /** Starts a streamed answer, or drops it when it is sent without a body. Returns the headers to append. */
   readonly start?: (isSent: boolean) => SentResponse["headers"];

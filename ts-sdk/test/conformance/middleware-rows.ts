@@ -256,8 +256,8 @@ const cookieRows: Row[] = [
     has: {
       "set-cookie": [
         "plain=%C3%BC%3B%3D; Path=/; HttpOnly; Secure; SameSite=Lax",
-        "gone=; Max-Age=0; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Path=/; HttpOnly; Secure; SameSite=Lax",
         `__Host-signed=a.b.${mac("__Host-signed", "a.b")}; Max-Age=60; Path=/; HttpOnly; Secure; SameSite=Lax`,
+        "gone=; Max-Age=0; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Path=/; HttpOnly; Secure; SameSite=Lax",
       ],
     },
   }),
