@@ -120,7 +120,7 @@ function everywhere(server: () => Running, open: Open): void {
     expect([first.headers["content-type"], first.headers["cache-control"]]).toEqual(["text/event-stream", "no-cache"]);
     const url = `${new URL(server().base).origin}/events`;
     const base = new URL(server().base).pathname.replace(/\/$/, "");
-    const event = (id: number) => `event: tick\nid: ${id}\ndata: ${JSON.stringify({ id, url, base })}\n\n`;
+    const event = (id: number) => `event: tick\ndata: ${JSON.stringify({ id, url, base })}\nid: ${id}\n\n`;
     expect(await textOf(first.body)).toBe(event(1) + event(2));
     const again = await open(server().base, "/events", { headers: { "last-event-id": "2" } });
     expect(await textOf(again.body)).toBe(event(3) + event(4));

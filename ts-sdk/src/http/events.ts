@@ -14,7 +14,7 @@ export interface ServerSentEvent {
 }
 
 /**
- * Encodes an event.
+ * Encodes an event. Its fields are in the order of Hono's, which clients' tests compare as text.
  *
  * @throws TypeError when `event` or `id` is not one line, or `data` has no JSON; RangeError when `retry` is not a whole
  *   number
@@ -23,14 +23,15 @@ export function encodeEvent(value: unknown): Uint8Array {
   if (typeof value !== "object" || value === null)
     throw new TypeError("sse: an event is { event?, data, id?, retry? }");
   const { event, data, id, retry } = value as ServerSentEvent;
-  let text = field("event", event) + field("id", id);
+  let text = field("event", event);
+  for (const line of (typeof data === "string" ? data : writeJson(data)).split(/\r\n|\r|\n/)) text += `data: ${line}\n`;
+  text += field("id", id);
   if (retry !== undefined) {
     if (!(Number.isSafeInteger(retry) && retry >= 0)) {
       throw new RangeError('sse: "retry" is a whole number of milliseconds');
     }
     text += `retry: ${retry}\n`;
   }
-  for (const line of (typeof data === "string" ? data : writeJson(data)).split(/\r\n|\r|\n/)) text += `data: ${line}\n`;
   return encodeUtf8(`${text}\n`);
 }
 

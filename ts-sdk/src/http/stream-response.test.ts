@@ -297,8 +297,8 @@ describe("sse", () => {
     ]);
     expect(await texts(answer.pieces)).toEqual([
       "data: one\n\n",
-      'event: tick\nid: 7\nretry: 1000\ndata: {"n":1}\n\n',
-      "id: \ndata: a\ndata: b\ndata: c\ndata: \n\n",
+      'event: tick\ndata: {"n":1}\nid: 7\nretry: 1000\n\n',
+      "data: a\ndata: b\ndata: c\ndata: \nid: \n\n",
       "data: \n\n",
       "data: null\n\n",
     ]);
