@@ -191,10 +191,14 @@ describe("redirect", () => {
   it("percent-encodes what a header can't have", () => {
     expect(redirect("/grüße?a=%20€").headers).toEqual([["location", "/gr%C3%BC%C3%9Fe?a=%20%E2%82%AC"]]);
     expect(redirect("/\ud83d\ude00\ud83d").headers).toEqual([["location", "/%F0%9F%98%80%EF%BF%BD"]]);
+    expect(redirect(new URL("https://a.example/é") as never).headers).toEqual([
+      ["location", "https://a.example/%C3%A9"],
+    ]);
   });
 
   it("refuses what is no redirect, and a place that can't be sent", () => {
     expect(() => redirect("/a", 200 as never)).toThrow("redirect: 200 is not a redirect status");
     expect(() => redirect("/a\r\nset-cookie: x")).toThrow('header "location"');
+    expect(() => redirect(undefined as never)).toThrow('header "location": has no value');
   });
 });

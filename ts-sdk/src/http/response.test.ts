@@ -7,6 +7,11 @@ describe("responses are plain data", () => {
   it.each([
     ["ok", ok({ a: 1 }), { status: 200, headers: [JSON_TYPE], body: { a: 1 } }],
     ["created", created("/a/1", { a: 1 }), { status: 201, headers: [JSON_TYPE, ["location", "/a/1"]], body: { a: 1 } }],
+    [
+      "created at a place that a header can't have",
+      created("/users/日本/é?a=%20", {}),
+      { status: 201, headers: [JSON_TYPE, ["location", "/users/%E6%97%A5%E6%9C%AC/%C3%A9?a=%20"]], body: {} },
+    ],
     ["accepted", accepted(), { status: 202, headers: [], body: undefined }],
     ["accepted with a body", accepted({ a: 1 }), { status: 202, headers: [JSON_TYPE], body: { a: 1 } }],
     ["noContent", noContent(), { status: 204, headers: [], body: undefined }],
@@ -105,9 +110,12 @@ describe("header", () => {
     (value) => {
       expect(() => ok({}).header("x-name", value)).toThrow(/header "x-name": the value may hold no control character/);
       expect(() => respond(200, { headers: { "x-name": value } })).toThrow(/"x-name"/);
-      expect(() => created(value, {})).toThrow(/header "location"/);
     },
   );
+
+  it.each(["a\nb", "a\0b", "a\r\nset-cookie: x=1", "a\u007f"])("refuses the location %j", (value) => {
+    expect(() => created(value, {})).toThrow(/header "location"/);
+  });
 
   it.each(["connection", "Transfer-Encoding", "keep-alive", "upgrade", "host", "proxy-connection"])(
     "leaves %s to the connection",

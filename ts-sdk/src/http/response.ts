@@ -123,7 +123,7 @@ export function ok<const Body>(body: Body): Response<200, Body> {
 
 /** 201 with a JSON body and the location of the new resource, an absolute URL or a path. */
 export function created<const Body>(location: string, body: Body): Response<201, Body> {
-  return new Response(201, [JSON_TYPE[0], ["location", checkValue("location", location)]], body);
+  return new Response(201, [JSON_TYPE[0], locationHeader(location)], body);
 }
 
 /** 202, with a JSON body if there is one. */
@@ -149,11 +149,16 @@ export function redirect<const Status extends 301 | 302 | 303 | 307 | 308 = 302>
   status: Status = 302 as Status,
 ): Response<Status, undefined> {
   if (!isRedirect(status)) throw new RangeError(`redirect: ${status} is not a redirect status`);
-  // Percent-encodes the characters that a header can't hold, as browsers and servers do (RFC 3987, section 3.1); half a
-  // surrogate pair becomes U+FFFD.
-  const text = String(location).replace(/[\ud800-\udfff]/gu, "\ufffd");
-  const encoded = text.replace(/[^\0-\x7f]+/g, encodeURI);
-  return new Response(status, [["location", checkValue("location", encoded)]], undefined);
+  return new Response(status, [locationHeader(location)], undefined);
+}
+
+/**
+ * Percent-encodes the characters of a location that a header can't hold, as browsers and servers do (RFC 3987, section
+ * 3.1). Half a surrogate pair becomes U+FFFD.
+ */
+function locationHeader(location: string): readonly ["location", string] {
+  const encode = (text: string) => text.replace(/[\ud800-\udfff]/gu, "\ufffd").replace(/[^\0-\x7f]+/g, encodeURI);
+  return ["location", checkValue("location", location && encode(String(location)))];
 }
 
 /** Members that `error` adds to the problem details. */
