@@ -30,7 +30,12 @@ test("shows the stack, mapped to the sources, to browsers alone", async () => {
   const plain = await ask("/read", "application/json");
   expect([plain.status, plain.json()]).toEqual([
     500,
-    { type: "about:blank", title: "Internal Server Error", status: 500 },
+    {
+      type: "about:blank",
+      title: "Internal Server Error",
+      status: 500,
+      detail: "The request failed.",
+    },
   ]);
   expect((await ask("/fine", "text/html")).header("content-type")).toBe("application/json");
 

@@ -100,8 +100,24 @@ describe("what was not expected", () => {
   ])("answers 500 to %s", async (_what, handler) => {
     const answer = await testApp(routes({ handler: get("/", handler as never) })).get("/");
     expect(answer.status).toBe(500);
-    expect(answer.json()).toEqual({ type: "about:blank", title: "Internal Server Error", status: 500 });
+    expect(answer.json()).toEqual({
+      type: "about:blank",
+      title: "Internal Server Error",
+      status: 500,
+      detail: "The request failed.",
+    });
     expect(reported).toHaveBeenCalledOnce();
+  });
+
+  it("answers 400 to a body that breaks off", async () => {
+    const app = routes({ posted: post("/", () => ok({})) });
+    const rest = async () => {
+      throw new Error("gone");
+    };
+    const upload = { next: rest, rest };
+    const { status, body } = await app.handle({ method: "POST", pathWithQuery: "/", headers: [], upload });
+    expect(status).toBe(400);
+    expect(JSON.parse(new TextDecoder().decode(body))).toMatchObject({ detail: "The body broke off." });
   });
 
   it("says nothing on stderr about errors that are answers", async () => {

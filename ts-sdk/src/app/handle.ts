@@ -1,6 +1,6 @@
 /** The way of a request through an app: match, read the input, call the handler, send the answer. */
 import { HttpError } from "../http/interrupt.ts";
-import { invalidInput, malformed, problem } from "../http/problem.ts";
+import { failure, invalidInput, malformed, problem } from "../http/problem.ts";
 import { Request, WARM_UP } from "../http/request.ts";
 import { ok, problemResponse, Response } from "../http/response.ts";
 import { type ListedRoute, ROUTES_PATH } from "../http/routes-path.ts";
@@ -58,7 +58,7 @@ export function createApp(
         return upload.rest().then(
           (body) => handle({ ...raw, body, upload: undefined }, options),
           // The host answers for it, and only reads from this that the call is over.
-          () => send(problemResponse(problem(400)), method),
+          () => send(problemResponse(problem(400, "The body broke off.")), method),
         );
       }
       // No code of the user's runs while a component is built.
@@ -172,5 +172,5 @@ function withoutOperation(
 /** A 500 without details of the exception, which is written to stderr. */
 function failed(thrown: unknown, name: string | undefined): Response {
   reportError(name, thrown);
-  return problemResponse(problem(500));
+  return problemResponse(failure());
 }

@@ -104,7 +104,14 @@ it("waits at the end of a stream for what waitUntil was given, which may write i
 it("answers 500 when the body fails at once, and breaks off when it fails later", async () => {
   const reported = vi.spyOn(console, "error").mockReturnValue();
   const failing = new ReadableStream({ start: (controller) => controller.error(new Error("no body")) });
-  expect((await answer(() => new Response(failing))).status).toBe(500);
+  const failed = await answer(() => new Response(failing));
+  expect(failed.status).toBe(500);
+  expect(JSON.parse(decode(failed.body))).toEqual({
+    type: "about:blank",
+    title: "Internal Server Error",
+    status: 500,
+    detail: "The request failed.",
+  });
   const later = new ReadableStream({
     async pull(controller) {
       await sleep(2);

@@ -3,7 +3,7 @@ import { reportError } from "../app/report.ts";
 import { send } from "../app/send.ts";
 import { encodeValue } from "../http/headers.ts";
 import { streamOf } from "../http/pieces.ts";
-import { problem } from "../http/problem.ts";
+import { failure, problem } from "../http/problem.ts";
 import { WARM_UP } from "../http/request.ts";
 import { problemResponse } from "../http/response.ts";
 import { isBodiless } from "../http/status.ts";
@@ -39,7 +39,10 @@ export function fetchHandler(app: App): (raw: RawRequest) => RawResponse | Promi
   takeUploads();
   rehearseApp(app, answer);
   // Nothing of the user's runs while a component is built.
-  return (raw) => (raw.method === WARM_UP ? send(problemResponse(problem(404)), raw.method) : answer(app, raw));
+  return (raw) =>
+    raw.method === WARM_UP
+      ? send(problemResponse(problem(404, "There is no such path.")), raw.method)
+      : answer(app, raw);
 }
 
 function answer(app: App, raw: RawRequest): RawResponse | Promise<RawResponse> {
@@ -71,7 +74,7 @@ function passThroughOnException(): void {}
 async function failed(thrown: unknown, raw: RawRequest, pending: readonly Promise<unknown>[]): Promise<RawResponse> {
   reportError("fetch", thrown);
   await settled(pending);
-  return send(problemResponse(problem(500)), raw.method);
+  return send(problemResponse(failure()), raw.method);
 }
 
 /** The answer of a response that is there as a whole, when nothing is to be waited for. */

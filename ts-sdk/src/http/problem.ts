@@ -32,10 +32,18 @@ export interface InputError {
 }
 
 /** The problem details of a status, with the members of `extra`. */
-export function problem(status: number, detail?: string, extra?: Readonly<Record<string, unknown>>): ProblemDetails {
-  const own = { status, ...(detail === undefined ? undefined : { detail }) };
-  const { type = "about:blank", title = reasonPhrase(status), ...others } = extra ?? {};
+export function problem(
+  status: number,
+  detail: string,
+  { type = "about:blank", title = reasonPhrase(status), ...others }: Readonly<Record<string, unknown>> = {},
+): ProblemDetails {
+  const own = { status, detail };
   return { type, title, ...own, ...others, ...own } as ProblemDetails;
+}
+
+/** The problem details of an exception, without anything of it. */
+export function failure(): ProblemDetails {
+  return problem(500, "The request failed.");
 }
 
 /** The entries for the failures of one input. */

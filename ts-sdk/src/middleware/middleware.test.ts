@@ -282,7 +282,12 @@ describe("onError", () => {
     const answer = await testApp(app).get(`/${kind}`);
     expect([answer.status, answer.json()]).toEqual([
       500,
-      { type: "about:blank", title: "Internal Server Error", status: 500 },
+      {
+        type: "about:blank",
+        title: "Internal Server Error",
+        status: 500,
+        detail: "The request failed.",
+      },
     ]);
     expect(logged.at(-1)).toContain(kind);
   });

@@ -1,4 +1,4 @@
-import type { Row } from "./row.ts";
+import { FAILURE, type Row } from "./row.ts";
 
 type Headers = [string, string][];
 
@@ -224,9 +224,7 @@ export const responseRows: Row[] = [
     },
     has: PROBLEM,
   }),
-  ...["/throw", "/reject", "/unsendable", "/nothing"].map((path) =>
-    get(path, 500, { json: { type: "about:blank", title: "Internal Server Error", status: 500 }, has: PROBLEM }),
-  ),
+  ...["/throw", "/reject", "/unsendable", "/nothing"].map((path) => get(path, 500, { json: FAILURE, has: PROBLEM })),
   get("/html", 200, { text: "<p>é</p>", has: { "content-type": ["text/html"] } }),
   get("/text", 200, { text: "grüße", has: { "content-type": ["text/plain; charset=utf-8"] } }),
   get("/bytes", 200, { has: { "content-type": [] } }),

@@ -1,7 +1,7 @@
 /** Requests to {@link file://./middleware-app.ts}: the inputs that each standard accepts and refuses. */
 import { createHmac } from "node:crypto";
 import { EC, RSA } from "./middleware-app.ts";
-import type { Row } from "./row.ts";
+import { FAILURE, type Row } from "./row.ts";
 
 /** The secrets of the app. */
 export const secrets: Readonly<Record<string, string>> = {
@@ -73,7 +73,7 @@ const aroundRows: Row[] = [
   get("/context", [], 200, { json: { count: 2, more: true } }),
   get("/twice", [], 500),
   get("/thrown", [], 418),
-  get("/fails", [], 500, { json: { type: "about:blank", title: "Internal Server Error", status: 500 } }),
+  get("/fails", [], 500, { json: FAILURE }),
   get("/handled", [], 422, {
     json: { type: "about:blank", title: "Unprocessable Content", status: 422, detail: "at /v1/handled" },
   }),

@@ -22,6 +22,14 @@ export interface Row extends Asked {
   readonly has?: Readonly<Record<string, readonly string[]>>;
 }
 
+/** The JSON of the answer to an exception. */
+export const FAILURE = {
+  type: "about:blank",
+  title: "Internal Server Error",
+  status: 500,
+  detail: "The request failed.",
+};
+
 /** The row's name in a report: its request. */
 export function rowName({ method, path, headers = [], body }: Row): string {
   const shown = typeof body === "string" ? body : body && `${body.length} bytes`;
