@@ -201,7 +201,7 @@ export function requireRequest(what: string): void {
 
 const encoder = new platform.TextEncoder();
 const strictDecoder = new platform.TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-const lenientDecoder = new platform.TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
+const lenientDecoder = /* @__PURE__ */ new platform.TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
 
 /** The UTF-8 bytes of a text; a lone surrogate becomes U+FFFD. */
 export const encodeUtf8: (text: string) => Uint8Array = encoder.encode.bind(encoder);

@@ -29,16 +29,18 @@ export interface DeclareRoute<Context = object> {
   ): Route<P, O, Unmet<Asked, Context>>;
 }
 
+// Marked as pure, so that a component has only the ones that its app uses.
+
 /** Declares a GET route. It answers HEAD as well. */
-export const get: DeclareRoute = declareRoute("get", "GET", []);
+export const get: DeclareRoute = /* @__PURE__ */ declareRoute("get", "GET", []);
 /** Declares a POST route. */
-export const post: DeclareRoute = declareRoute("post", "POST", []);
+export const post: DeclareRoute = /* @__PURE__ */ declareRoute("post", "POST", []);
 /** Declares a PUT route. */
-export const put: DeclareRoute = declareRoute("put", "PUT", []);
+export const put: DeclareRoute = /* @__PURE__ */ declareRoute("put", "PUT", []);
 /** Declares a PATCH route. */
-export const patch: DeclareRoute = declareRoute("patch", "PATCH", []);
+export const patch: DeclareRoute = /* @__PURE__ */ declareRoute("patch", "PATCH", []);
 /** Declares a DELETE route. */
-export const del: DeclareRoute = declareRoute("del", "DELETE", []);
+export const del: DeclareRoute = /* @__PURE__ */ declareRoute("del", "DELETE", []);
 
 /** Makes a function that declares routes of one method with middleware around each. */
 export function declareRoute(name: string, method: Method, use: readonly Around[]): DeclareRoute {
