@@ -105,6 +105,28 @@ describe("header", () => {
     expect(created("/a", {}).header("Location", "/b").headers).toEqual([JSON_TYPE, ["location", "/b"]]);
   });
 
+  it.each([
+    ...["cache-control", "content-disposition", "content-encoding", "content-language", "content-range"],
+    ...["content-location", "expires", "age", "date", "etag", "last-modified", "retry-after"],
+    ...["access-control-allow-origin", "access-control-allow-credentials", "access-control-max-age"],
+  ])("replaces %s", (name) => {
+    const response = respond(200, { headers: { [name]: "a", "x-b": "c" } }).header(name.toUpperCase(), "b");
+    expect(response.headers).toEqual([
+      ["x-b", "c"],
+      [name, "b"],
+    ]);
+  });
+
+  it.each(["vary", "link", "www-authenticate", "content-security-policy", "cache-status", "x-age"])(
+    "repeats %s",
+    (name) => {
+      expect(noContent().header(name, "a").header(name, "b").headers).toEqual([
+        [name, "a"],
+        [name, "b"],
+      ]);
+    },
+  );
+
   it.each(["a\nb", "a\rb", "a\0b", "€", "a\r\nset-cookie: x=1", "🜀", "a\u0001b", "a\u007f"])(
     "refuses the value %j, naming the header",
     (value) => {

@@ -25,8 +25,10 @@ export interface ResponseInit {
   readonly body?: string | Uint8Array | ReadableBody;
 }
 
-// Headers that occur once: giving another replaces it. Every other header may be repeated, such as `set-cookie`.
-const SINGLE = new Set(["content-type", "content-length", "location", "etag", "last-modified", "retry-after"]);
+// Headers that occur once, and those whose directives a later one means to replace. Every other header may be repeated,
+// such as `set-cookie` and `vary`.
+const SINGLE =
+  /^(?:content-(?:type|length|disposition|encoding|language|location|range)|location|etag|last-modified|retry-after|cache-control|expires|age|date|access-control-(?:allow-(?:origin|credentials)|max-age))$/;
 
 /**
  * A handler's answer, as plain data: compare it in a test. It is made by `ok`, `created`, `accepted`, `noContent`,
@@ -51,13 +53,13 @@ export class Response<out Status extends number = number, out Body = unknown> {
 
   /**
    * The same answer with one more header. A name may be repeated, such as `set-cookie`. A header that occurs once, such
-   * as `content-type` and `location`, replaces the former one.
+   * as `content-type`, `location` and `cache-control`, replaces the former one.
    *
    * @throws TypeError naming the header when its name or value can't be sent.
    */
   header(name: string, value: string): this {
     const added = checkHeader(name, value);
-    const kept = SINGLE.has(added[0]) ? this.headers.filter(([given]) => given !== added[0]) : this.headers;
+    const kept = SINGLE.test(added[0]) ? this.headers.filter(([given]) => given !== added[0]) : this.headers;
     // `concat` copies in one step; a spread uses an iterator, which is slow in the engine.
     return copyOf(this, kept.concat([added]));
   }
