@@ -21,8 +21,8 @@ it("type-checks every source, test and *.test-d.ts", { timeout: 120_000 }, async
 // Budgets, in instantiations, for 500 routes with 1,500 schemas: raise them only deliberately. The number is the same
 // on every machine and dominates the time, which `bench/sdk/types.mjs` measures.
 it.each([
-  ["routes", "plain", 345_000],
-  ["kits, groups and middleware of an app", "middleware", 365_000],
+  ["routes", "plain", 332_000],
+  ["kits, groups and middleware of an app", "middleware", 352_000],
   ["routes and a typed client that calls each", "client", 460_000],
 ])("costs the type checker little: %s", { timeout: 120_000 }, async (_what, mode, budget) => {
   const program = fileURLToPath(new URL("../../bench/sdk/types.mjs", import.meta.url));

@@ -20,8 +20,10 @@ export type Returned<T> = T extends string | number | boolean | null | undefined
   : T extends readonly (infer Item)[]
     ? readonly Returned<Item>[]
     : T extends object
-      ? { readonly [K in keyof T]: undefined extends T[K] ? Returned<T[K]> | null : Returned<T[K]> }
+      ? { readonly [K in keyof T]: ReturnedMember<T[K]> }
       : T;
+// By itself, so that the type checker evaluates it once for each type of a member.
+type ReturnedMember<T> = undefined extends T ? Returned<T> | null : Returned<T>;
 
 /** The answers of a handler: the declared success, or any error. */
 export type Answer<O> = Response<StatusOf<O>, BodyOf<O>> | Response<RedirectStatus | ErrorStatus>;

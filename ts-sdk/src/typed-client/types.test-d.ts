@@ -8,13 +8,16 @@ import {
   field,
   get,
   group,
+  type Json,
   list,
   noContent,
   ok,
   omit,
+  oneOf,
   Path,
   post,
   Query,
+  record,
   routes,
   type StandardSchema,
   Type,
@@ -28,8 +31,22 @@ const WithDefaults = Type("WithDefaults", { a: field.string(), role: field.enum(
 /** A schema of another library whose input differs from its output. */
 declare const Foreign: StandardSchema<{ a: string; b?: number }, { a: string; b: number }>;
 const index = get("/", () => ok({ a: 1 }));
+declare const Answered: StandardSchema<{ a: string; b?: number }>;
+const Shown = Type("Shown", {
+  plain: User,
+  many: list(User),
+  named: record(User),
+  shape: oneOf("kind", { user: User, none: Type("None", {}) }),
+  words: list(field.enum("a", "b")).optional(),
+  none: field.string().nullable(),
+  any: field.json(),
+});
 const app = routes({
   index,
+  shown: get("/shown", { response: Shown }, () =>
+    ok({ plain: { id: 1, name: "a", note: null }, many: [], named: {}, shape: { kind: "none" }, none: null, any: 1 }),
+  ),
+  foreignly: get("/foreignly", { response: Answered }, () => ok({ a: "a" })),
   users: group("/users", {
     list: get("", { query: Query("Page", { page: field.u32({ default: 1 }) }), response: list(User) }, () => ok([])),
     one: get("/{id}", { path: Path("UserId", { id: field.u32() }), response: User }, () => ok({ id: 1, name: "a" })),
@@ -75,7 +92,7 @@ const api = client<typeof app>("http://a/");
 const listed = await api.users.list({ query: { page: 2 } });
 if (listed.ok) {
   expectTypeOf(listed.status).toEqualTypeOf<200>();
-  expectTypeOf(listed.data).toEqualTypeOf<{ id: number; name: string; note?: string | undefined }[]>();
+  expectTypeOf(listed.data).toEqualTypeOf<{ id: number; name: string; note?: string | null | undefined }[]>();
 } else {
   expectTypeOf(listed.status).toEqualTypeOf<number>();
   expectTypeOf(listed.problem.title).toEqualTypeOf<string>();
@@ -84,6 +101,22 @@ if (listed.ok) {
 }
 await api.users.list();
 await api.index();
+
+// A handler may answer null for an optional member of a declared response, at any depth. Another library's schema refuses it.
+const shown = await api.shown();
+if (shown.ok) {
+  expectTypeOf(shown.data).toEqualTypeOf<{
+    plain: { id: number; name: string; note?: string | null | undefined };
+    many: { id: number; name: string; note?: string | null | undefined }[];
+    named: { [key: string]: { id: number; name: string; note?: string | null | undefined } };
+    shape: { kind: "user"; id: number; name: string; note?: string | null | undefined } | { kind: "none" };
+    words?: ("a" | "b")[] | null | undefined;
+    none: string | null;
+    any: Json;
+  }>();
+}
+const foreign = await api.foreignly();
+if (foreign.ok) expectTypeOf(foreign.data).toEqualTypeOf<{ a: string; b?: number }>();
 const one = await api.users.one({ path: { id: 1 } });
 if (one.ok) expectTypeOf(one.data.name).toEqualTypeOf<string>();
 await api.users.inline({ path: { id: 1 }, query: { q: "x" } });
