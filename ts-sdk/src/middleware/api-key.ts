@@ -18,7 +18,7 @@ export function apiKey<User>(
   checkVerify("apiKey", verify);
   const name = header.toLowerCase();
   // No scheme is registered for custom headers; this challenge names the header.
-  return authenticate<User>({ kind: "apiKey", header: name }, `ApiKey header="${name}"`, async (req) => {
+  return authenticate<User>({ kind: "apiKey", header }, `ApiKey header="${name}"`, async (req) => {
     const all = req.headers.getAll(name);
     return all.length === 1 && all[0] !== "" ? verify(all[0] as string, req) : undefined;
   });

@@ -251,10 +251,25 @@ describe("groups and middleware", () => {
       [{ jwt: [] }],
     ]);
     expect(made.components.securitySchemes).toEqual({
-      "apiKey_x-key": { type: "apiKey", in: "header", name: "x-key" },
+      "apiKey_x-key": { type: "apiKey", in: "header", name: "X-Key" },
       basic: { type: "http", scheme: "basic" },
       bearer: { type: "http", scheme: "bearer" },
       jwt: { type: "http", scheme: "bearer", bearerFormat: "JWT" },
+    });
+  });
+
+  it("writes a key's header as the app does, and once whatever its case", () => {
+    const by = (header: string) => use(apiKey({ header }, user));
+    const app = routes({
+      a: by("X-API-Key").get("/a", () => ok({})),
+      b: by("x-api-key").get("/b", () => ok({})),
+      c: by("X'Odd~Key").get("/c", () => ok({})),
+    });
+    const { paths, components } = createDocument(app, manifest, new Map(), openapi30);
+    expect(paths["/b"]?.get?.security).toEqual(paths["/a"]?.get?.security);
+    expect(components.securitySchemes).toEqual({
+      "apiKey_x-api-key": { type: "apiKey", in: "header", name: "X-API-Key" },
+      apiKey_x_odd_key: { type: "apiKey", in: "header", name: "X'Odd~Key" },
     });
   });
 

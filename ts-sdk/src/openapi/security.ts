@@ -22,7 +22,11 @@ export class Security {
   of(operation: Operation): readonly SecurityRequirement[] | undefined {
     const schemes = [...this.#app, ...schemesOf(operation.use)];
     if (schemes.length === 0) return undefined;
-    for (const scheme of schemes) this.#schemes.set(nameOf(scheme), objectOf(scheme));
+    for (const scheme of schemes) {
+      const name = nameOf(scheme);
+      // Another middleware may write the same header in another case.
+      if (!this.#schemes.has(name)) this.#schemes.set(name, objectOf(scheme));
+    }
     return [Object.fromEntries(schemes.map((scheme) => [nameOf(scheme), []]))];
   }
 
@@ -37,9 +41,9 @@ function schemesOf(use: App["use"]): SecurityScheme[] {
   return (use as readonly Middleware[]).flatMap((each) => each.security ?? []);
 }
 
-/** The name of its component; keys in different headers are different schemes. */
+/** The name of its component (OpenAPI, "Components Object"); keys in different headers are different schemes. */
 function nameOf({ kind, header }: SecurityScheme): string {
-  return header === undefined ? kind : `${kind}_${header.replace(/[^A-Za-z0-9._-]/g, "_")}`;
+  return header === undefined ? kind : `${kind}_${header.toLowerCase().replace(/[^a-z0-9._-]/g, "_")}`;
 }
 
 function objectOf({ kind, header }: SecurityScheme): SecuritySchemeObject {
