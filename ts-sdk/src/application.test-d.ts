@@ -162,6 +162,8 @@ signature({ scheme: "standard-webhooks", secret: async () => secret("X"), tolera
 secureHeaders({ "x-frame-options": "DENY", "content-security-policy": false });
 // @ts-expect-error a header is a text, or left out by false
 secureHeaders({ "x-frame-options": true });
+// @ts-expect-error the names are those of headers
+secureHeaders({ xFrameOptions: false });
 // @ts-expect-error etag has no options
 etag({ weak: true });
 // @ts-expect-error the arguments are texts or bytes

@@ -87,7 +87,7 @@ export {
 export { middleware } from "./middleware/middleware.ts";
 export { type RateLimitOptions, rateLimit } from "./middleware/rate-limit.ts";
 export { safeEqual } from "./middleware/safe-equal.ts";
-export { type SecureHeadersOptions, secureHeaders } from "./middleware/secure-headers.ts";
+export { type SecureHeader, type SecureHeadersOptions, secureHeaders } from "./middleware/secure-headers.ts";
 export { type SignatureOptions, type SignatureScheme, signature } from "./middleware/signature.ts";
 export type { Kit, Middleware, Next, Passed } from "./middleware/types.ts";
 export { use } from "./middleware/use.ts";

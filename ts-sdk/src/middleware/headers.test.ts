@@ -87,17 +87,44 @@ describe("secureHeaders", () => {
     });
   });
 
-  it("takes other values, other headers, and false", async () => {
-    const headers = await ask(
-      { "Referrer-Policy": "origin", "strict-transport-security": false, "x-more": "1" },
-      "/none",
-    );
-    expect(headers).toMatchObject({ "referrer-policy": "origin", "x-more": "1", "x-frame-options": "SAMEORIGIN" });
+  it("takes other values, other security headers, and false", async () => {
+    const options = { "referrer-policy": "origin", "strict-transport-security": false, nel: false } as const;
+    const headers = await ask({ ...options, "permissions-policy": "camera=()" }, "/none");
+    expect(headers).toMatchObject({
+      "referrer-policy": "origin",
+      "permissions-policy": "camera=()",
+      "x-frame-options": "SAMEORIGIN",
+    });
     expect(headers).not.toHaveProperty("strict-transport-security");
+    expect(headers).not.toHaveProperty("nel");
+  });
+
+  it("takes names in any case", async () => {
+    expect(await ask({ "Referrer-Policy": "origin" } as never)).toMatchObject({ "referrer-policy": "origin" });
   });
 
   it("refuses what can't be sent", () => {
-    expect(() => secureHeaders({ "x a": "1" })).toThrow('"x a" is not a header name');
-    expect(() => secureHeaders({ "x-a": "1\n" })).toThrow('header "x-a"');
+    expect(() => secureHeaders({ "x-frame-options": "1\n" })).toThrow('header "x-frame-options"');
+  });
+
+  it.each([
+    ["xFrameOptions", "x-frame-options"],
+    ["contentSecurityPolicy", "content-security-policy"],
+    ["contentSecurityPolicyReportOnly", "content-security-policy-report-only"],
+    ["crossOriginEmbedderPolicy", "cross-origin-embedder-policy"],
+    ["permissionsPolicy", "permissions-policy"],
+    ["reportTo", "report-to"],
+    ["x-frame-option", "x-frame-options"],
+    ["x-content-type-option", "x-content-type-options"],
+    ["permission-policy", "permissions-policy"],
+    ["x-frames", "x-frame-options"],
+  ])("refuses %s, naming %s", (name, nearest) => {
+    for (const value of [false, "DENY"]) {
+      expect(() => secureHeaders({ [name]: value })).toThrow(
+        new TypeError(
+          `secureHeaders: unknown "${name}", the nearest is "${nearest}"; add other headers in a middleware`,
+        ),
+      );
+    }
   });
 });

@@ -3,13 +3,8 @@ import { withHeaders } from "../http/response.ts";
 import { middleware } from "./middleware.ts";
 import type { Middleware } from "./types.ts";
 
-/**
- * Headers by their lower-case names: a value replaces the default, `false` leaves the header out, and other names are added.
- */
-export type SecureHeadersOptions = Readonly<Record<string, string | false>>;
-
 /** The defaults of Helmet and Hono that make sense for an API; an HTML page needs a policy of its own. */
-const DEFAULTS: SecureHeadersOptions = {
+const DEFAULTS = {
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
@@ -22,10 +17,35 @@ const DEFAULTS: SecureHeadersOptions = {
   "x-permitted-cross-domain-policies": "none",
 };
 
+/** The security headers without a default. */
+const OTHERS = [
+  "clear-site-data",
+  "content-security-policy-report-only",
+  "cross-origin-embedder-policy",
+  "cross-origin-embedder-policy-report-only",
+  "cross-origin-opener-policy-report-only",
+  "document-isolation-policy",
+  "document-policy",
+  "integrity-policy",
+  "nel",
+  "permissions-policy",
+  "report-to",
+  "reporting-endpoints",
+  "x-download-options",
+  "x-robots-tag",
+  "x-xss-protection",
+] as const;
+
+/** A security header, by its lower-case name. */
+export type SecureHeader = keyof typeof DEFAULTS | (typeof OTHERS)[number];
+
+/** Security headers: a value replaces the default or adds the header, and `false` leaves it out. */
+export type SecureHeadersOptions = { readonly [Name in SecureHeader]?: string | false };
+
 /**
  * Adds security headers to answers that lack them: `secureHeaders({ "x-frame-options": "DENY" })`.
  *
- * @throws TypeError at definition, naming a header that can't be sent.
+ * @throws TypeError at definition, naming an unknown header, or one that can't be sent.
  */
 export function secureHeaders(options: SecureHeadersOptions = {}): Middleware {
   const headers = Object.entries({ ...DEFAULTS, ...lowerCased(options) }).flatMap(([name, value]) =>
@@ -40,6 +60,24 @@ export function secureHeaders(options: SecureHeadersOptions = {}): Middleware {
   });
 }
 
+/** The options by lower-case names. They are checked, because a misspelt header would be missing silently. */
 function lowerCased(options: SecureHeadersOptions): SecureHeadersOptions {
-  return Object.fromEntries(Object.entries(options).map(([name, value]) => [name.toLowerCase(), value]));
+  const known = [...Object.keys(DEFAULTS), ...OTHERS];
+  const pairs = Object.entries(options).map(([given, value]) => {
+    const name = given.toLowerCase();
+    if (known.includes(name)) return [name, value];
+    throw new TypeError(
+      `secureHeaders: unknown "${given}", the nearest is "${nearest(name, known)}"; add other headers in a middleware`,
+    );
+  });
+  return Object.fromEntries(pairs);
+}
+
+/** The text that shares the most pairs of letters with another, in proportion to its length. */
+function nearest(text: string, among: readonly string[]): string | undefined {
+  const lettersOf = (any: string) => any.replace(/[^a-z]/g, "");
+  const own = lettersOf(text);
+  const pairs = Array.from(own, (_, i) => own.slice(i, i + 2));
+  const likeness = (other: string) => pairs.filter((pair) => other.includes(pair)).length / (own.length + other.length);
+  return [...among].sort((a, b) => likeness(lettersOf(b)) - likeness(lettersOf(a)))[0];
 }
