@@ -9,6 +9,7 @@ import {
   created,
   error,
   etag,
+  extend,
   Form,
   field,
   get,
@@ -243,6 +244,12 @@ expectTypeOf((await sidecar("stripe").get("/v1")).bytes()).toEqualTypeOf<Uint8Ar
 
 // @ts-expect-error media types are a list
 field.file({ types: "image/png" });
+// @ts-expect-error a file stands in a Form
+Type("WithFile", { name: field.string(), file: field.file() });
+// @ts-expect-error a file stands in a Form, also one that may be absent
+extend(User, "WithPicture", { picture: field.file({ max: 1 }).optional() });
+// @ts-expect-error the path has a placeholder, and no field
+get("/{id}", { path: {} }, () => ok({}));
 // @ts-expect-error a form has no nested Type
 Form("Nested", { user: User });
 

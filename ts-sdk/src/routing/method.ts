@@ -78,7 +78,9 @@ function checkOptions(label: string, given: unknown): RouteOptions {
     if (written === undefined) continue;
     const schema = role === "type" ? written : withoutInline(label, role, written);
     options[key as "body"] = schema as StandardSchema;
-    if (typeof schema["~standard"]?.validate !== "function") throw new TypeError(`${label}: "${key}" is not a schema`);
+    if (typeof schema["~standard"]?.validate !== "function") {
+      throw new TypeError(`${label}: "${key}" is not a schema and has no fields`);
+    }
     const given = isSchema(schema) ? ((schema as Partial<ObjectSchema>).role ?? "type") : role;
     if (given !== role && !(given === "form" && key === "body")) {
       throw new TypeError(`${label}: "${key}" must be ${words}`);

@@ -1,5 +1,13 @@
 import { derive } from "./derived.ts";
-import { checkFields, type DefaultKey, type Fields, type Flat, type OutputOf, type TypeSchema } from "./object.ts";
+import {
+  checkFields,
+  type DefaultKey,
+  type Fields,
+  type Flat,
+  type JsonFields,
+  type OutputOf,
+  type TypeSchema,
+} from "./object.ts";
 import type { Presence } from "./schema.ts";
 
 /** An object type with more fields, which replace earlier ones of the same name. */
@@ -11,7 +19,7 @@ export type Extended<O, F extends Fields> = Flat<Omit<O, keyof F> & OutputOf<F>>
  *
  * @throws TypeError at definition: for an argument that is not a `Type`, and an invalid name or field
  */
-export function extend<O, F extends Fields, Defaults>(
+export function extend<O, F extends JsonFields, Defaults>(
   type: TypeSchema<O, Presence, Defaults>,
   name: string,
   fields: F,

@@ -25,6 +25,8 @@ export interface FileAttributes extends FieldAttributes {
 /** A schema of a file, for a `Form`. */
 export interface FileSchema<out P extends Presence = Presence> extends Schema<FormFile, P> {
   readonly kind: "file";
+  /** Never set: it makes the compiler refuse a file outside a form. */
+  readonly "~place"?: "a file stands in a Form";
   /** The accepted media types; empty for all. */
   readonly types: readonly string[];
   optional(): FileSchema<Optional<P>>;

@@ -9,6 +9,9 @@ export type Role = "type" | "form" | "path" | "query";
 /** The fields of an object schema, by name. */
 export type Fields = Readonly<Record<string, Schema>>;
 
+/** The fields of a JSON object, by name: all but files, which only a form has. */
+export type JsonFields = Fields & Readonly<Record<string, { readonly "~place"?: undefined }>>;
+
 /** A schema of an object with named fields. Other keys are ignored. */
 export interface ObjectSchema<out Output = unknown, out P extends Presence = Presence> extends Schema<Output, P> {
   readonly kind: "object";

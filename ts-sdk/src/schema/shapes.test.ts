@@ -150,7 +150,12 @@ describe("definitions that can't be", () => {
     [
       "an inline query without fields",
       () => get("/", { query: {} }, () => ok({})),
-      /get\("\/"\): "query" is not a schema/,
+      /get\("\/"\): "query" is not a schema and has no fields/,
+    ],
+    [
+      "an inline path without fields",
+      () => get("/", { path: {} }, () => ok({})),
+      /get\("\/"\): "path" is not a schema and has no fields/,
     ],
     [
       "fields in the place of a body",

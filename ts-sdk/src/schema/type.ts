@@ -1,4 +1,4 @@
-import type { DefaultKey, Fields, OutputOf, TypeSchema } from "./object.ts";
+import type { DefaultKey, JsonFields, OutputOf, TypeSchema } from "./object.ts";
 import { createObject } from "./schema.ts";
 
 /**
@@ -7,6 +7,9 @@ import { createObject } from "./schema.ts";
  *
  * @throws TypeError at definition: for an invalid name or field.
  */
-export function Type<F extends Fields>(name: string, fields: F): TypeSchema<OutputOf<F>, "required", DefaultKey<F>> {
+export function Type<F extends JsonFields>(
+  name: string,
+  fields: F,
+): TypeSchema<OutputOf<F>, "required", DefaultKey<F>> {
   return createObject("Type", "type", name, fields) as never;
 }
