@@ -42,7 +42,7 @@ export function createApp(
   const answerWithout = (match: Exclude<Match, FoundOperation>, request: Request) =>
     withoutOperation(match, request, operations);
   const [first] = [use, ...operations.map((each) => each.use)].flat();
-  const findStep = first?.connect({ operations, use, call, settle, answerWithout, recover });
+  const findStep = first?.connect({ operations, table, use, call, settle, answerWithout, recover });
 
   function handle(raw: RawRequest, options?: HandleOptions): RawResponse | Promise<RawResponse> {
     const { method } = raw;

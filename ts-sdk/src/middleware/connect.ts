@@ -6,7 +6,7 @@ import type { Around, FindStep, FoundOperation, Pipeline, Step } from "../routin
  * Connects the middleware of an app with its handlers. Each step inside middleware returns an answer and never throws:
  * an exception becomes an answer for the next step outwards.
  */
-export function connect({ operations, use, call, settle, answerWithout, recover }: Pipeline): FindStep {
+export function connect({ operations, table, use, call, settle, answerWithout, recover }: Pipeline): FindStep {
   const callHandler: Step = (request, context, { match, check }) => {
     const { operation } = match as FoundOperation;
     try {
@@ -25,11 +25,14 @@ export function connect({ operations, use, call, settle, answerWithout, recover 
   for (const operation of operations) {
     if (operation.use.length > 0) steps.set(operation, wrap(operation.use, callHandler));
   }
+  const [aroundPreflight] = operations.flatMap((each) => each.use.flatMap((around) => around.aroundPreflight ?? []));
   const dispatch: Step = (request, context, arrived) => {
     const { match } = arrived;
-    if (match.found !== "operation") return answerWithout(match, request);
-    return (steps.get(match.operation) ?? callHandler)(request, context, arrived);
+    if (match.found === "operation") return (steps.get(match.operation) ?? callHandler)(request, context, arrived);
+    const around = aroundPreflight?.(request, match, table) ?? [];
+    return wrap(around, () => answerWithout(match, request))(request, context, arrived);
   };
   const outermost = use.length > 0 ? wrap(use, dispatch) : undefined;
-  return (match) => outermost ?? (match.found === "operation" ? steps.get(match.operation) : undefined);
+  return (match) =>
+    outermost ?? (match.found === "operation" ? steps.get(match.operation) : aroundPreflight && dispatch);
 }

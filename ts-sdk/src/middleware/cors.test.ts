@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { cors, error, field, get, ok, post, routes, Type } from "../index.ts";
+import { bearer, cors, error, field, get, group, middleware, ok, post, routes, Type, use } from "../index.ts";
 import { testApp } from "../testing/index.ts";
 
 const Body = Type("Body", { name: field.string() });
@@ -161,6 +161,99 @@ it("a function decides, at once or later", async () => {
     });
     expect(corsHeaders(await test.get("/fails", { headers: { origin: B } }))).toEqual({ vary: "Origin" });
   }
+});
+
+describe("around a group or a kit", () => {
+  const ours = cors({ origin: [A] });
+  const signedIn = bearer(() => undefined);
+  const passed: string[] = [];
+  const note = (name: string) =>
+    middleware((_req, next) => {
+      passed.push(name);
+      return next();
+    });
+  const page = () => ok({});
+  const test = testApp(
+    routes(
+      {
+        shop: group(
+          "/shop",
+          {
+            read: get("/{id}", page),
+            write: use(note("kit")).post("/{id}", page),
+            own: use(cors({ origin: "*" })).put("/{id}", page),
+          },
+          { use: [note("before"), ours, signedIn, note("behind")] },
+        ),
+        open: use(ours, cors({ origin: "*" })).get("/open", page),
+        read: use(ours).get("/mixed", page),
+        write: post("/mixed", page),
+        closed: group("/closed", { read: get("", page) }, { use: [signedIn, ours] }),
+        plain: group("/plain", { read: get("", page) }, { use: [signedIn] }),
+      },
+      { prefix: "/v1" },
+    ),
+  );
+  const ask = async (path: string, method: string, more: Record<string, string> = {}) => {
+    passed.length = 0;
+    const headers = { origin: A, "access-control-request-method": method, ...more };
+    const answer = await test.options(`/v1${path}`, { headers });
+    return [answer.status, answer.headers.get("access-control-allow-origin"), answer.headers.get("allow")];
+  };
+
+  it.each([
+    ["/shop/7", "GET", [204, A, undefined]],
+    ["/shop/7", "HEAD", [204, A, undefined]],
+    ["/shop/a%20b", "POST", [204, A, undefined]],
+    ["/shop/7", "PUT", [204, A, undefined]],
+    ["/mixed", "GET", [204, A, undefined]],
+    // These routes have no cors.
+    ["/mixed", "POST", [204, undefined, "GET, HEAD, POST, OPTIONS"]],
+    ["/plain", "GET", [204, undefined, "GET, HEAD, OPTIONS"]],
+    ["/nowhere", "GET", [404, undefined, undefined]],
+    // The credentials are asked for first.
+    ["/closed", "GET", [401, undefined, undefined]],
+  ])("answers a preflight of %s for %s", async (path, method, expected) => {
+    expect(await ask(path, method)).toEqual(expected);
+  });
+
+  it("answers for a method that no route has by what all of them carry", async () => {
+    expect(await ask("/closed", "DELETE")).toEqual([401, undefined, undefined]);
+    expect(await ask("/mixed", "DELETE")).toEqual([204, undefined, "GET, HEAD, POST, OPTIONS"]);
+    expect(await ask("/shop/7", "DELETE")).toEqual([204, A, undefined]);
+  });
+
+  it("asks the inner one about an origin that the outer one does not allow", async () => {
+    expect(await ask("/open", "GET")).toEqual([204, A, undefined]);
+    expect(await ask("/open", "GET", { origin: B })).toEqual([204, "*", undefined]);
+    // Here credentials are asked for between the two.
+    expect(await ask("/shop/7", "PUT", { origin: B })).toEqual([401, undefined, undefined]);
+  });
+
+  it("runs what stands before it, and nothing behind it", async () => {
+    await ask("/shop/7", "POST");
+    expect(passed).toEqual(["before"]);
+    expect(await ask("/shop/7", "POST", { origin: B })).toEqual([204, undefined, "GET, HEAD, POST, PUT, OPTIONS"]);
+    expect(passed).toEqual(["before"]);
+  });
+
+  it("leaves OPTIONS that is no preflight to the app", async () => {
+    passed.length = 0;
+    const answer = await test.options("/v1/closed", { headers: { origin: A } });
+    expect([answer.status, answer.headers.get("allow"), passed]).toEqual([204, "GET, HEAD, OPTIONS", []]);
+  });
+
+  it("stands inside the app's own middleware", async () => {
+    const app = { read: use(ours).get("/a", page) };
+    const outer = testApp(
+      routes(app, { use: [middleware(async (_req, next) => (await next()).header("x-outer", "1"))] }),
+    );
+    const headers = { origin: A, "access-control-request-method": "GET" };
+    const answer = await outer.options("/a", { headers });
+    expect([answer.status, answer.headers.get("x-outer")]).toEqual([204, "1"]);
+    expect(answer.headers.get("access-control-allow-origin")).toBe(A);
+    expect((await outer.options("/b", { headers })).status).toBe(404);
+  });
 });
 
 it.each([

@@ -4,6 +4,7 @@ import type { Request } from "../http/request.ts";
 import { type Response, verbatimResponse, withHeaders } from "../http/response.ts";
 import { refuseUnknown } from "../schema/unknown.ts";
 import { middleware } from "./middleware.ts";
+import { aroundPreflight } from "./preflight.ts";
 import type { Middleware } from "./types.ts";
 
 /** Options of {@link cors}. */
@@ -37,8 +38,10 @@ const DEFAULT_PORT = /^http:.*:80$|^https:.*:443$/;
 
 /**
  * Answers by the CORS protocol (Fetch standard, section 3.3): preflights with 204, and every other answer, errors too,
- * with the headers that let a page of an allowed origin read it. Put it into `routes(…, { use: [cors(…)] })`. Another
- * origin gets none of these headers and is otherwise served: CORS protects browsers' users and does not control access.
+ * with the headers that let a page of an allowed origin read it. Put it into `routes(…, { use: [cors(…)] })`. In a group
+ * or a kit it answers the preflights of its routes, so put it before middleware that asks for credentials; 404 and 405
+ * have no headers then. Another origin gets none of these headers and is otherwise served: CORS protects browsers' users
+ * and does not control access.
  *
  * @throws TypeError at definition, for an origin that no browser sends, and for `credentials` with `"*"`.
  */
@@ -73,7 +76,7 @@ export function cors(options: CorsOptions): Middleware {
     return headers === undefined ? vary(answer, "Access-Control-Request-Headers") : answer;
   }
 
-  return middleware(async (req, next) => {
+  const run = middleware(async (req, next) => {
     const given = req.headers.get("origin");
     const allowed = await isAllowed(given, req);
     const isPreflight = req.method === "OPTIONS" && req.headers.has("access-control-request-method");
@@ -85,6 +88,7 @@ export function cors(options: CorsOptions): Middleware {
     }
     return origin === "*" ? answer : vary(answer, "Origin");
   });
+  return Object.freeze({ ...run, aroundPreflight });
 }
 
 type Pair = readonly [name: string, value: string];

@@ -42,6 +42,8 @@ export type Recover = (
 /** The parts of an app that its middleware connects. */
 export interface Pipeline {
   readonly operations: readonly Operation[];
+  /** Finds the operation of a method and a path. */
+  readonly table: { match(method: string, path: string): Match };
   /** The middleware around every request, the outermost first. */
   readonly use: readonly Around[];
   /** Reads the input and calls the handler. */
@@ -60,11 +62,20 @@ export interface Pipeline {
 /** Finds the outermost step of a match; `undefined` when no middleware is around it. */
 export type FindStep = (match: Match) => Step | undefined;
 
+/** The middleware of groups and kits that answers a preflight, the outermost first; none for any other request. */
+export type AroundPreflight = (
+  request: Request,
+  match: Exclude<Match, FoundOperation>,
+  table: Pipeline["table"],
+) => readonly Around[];
+
 /**
  * A middleware in the pipeline's form. It brings the code that runs it, so that an app without middleware contains
  * none.
  */
 export interface Around {
+  /** Finds the middleware around the routes that a preflight is about; of `cors` alone. @internal */
+  readonly aroundPreflight?: AroundPreflight;
   /** @internal */
   around(inner: Step, recover: Recover): Step;
   /** Connects all middleware of an app, including this one. @internal */

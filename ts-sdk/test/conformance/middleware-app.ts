@@ -108,6 +108,7 @@ const app: App = routes(
       }),
     ).get("/thrown", () => ok({})),
     nested: group("/nested", { inner: group("/inner", { it: get("", () => ok({ it: 1 })) }, { use: [timed] }) }),
+    partner: group("/partner", { it: get("", () => ok({})) }, { use: [cors({ origin: ["https://other.example"] })] }),
     bearer: use(bearer((given) => (safeEqual(given, secret("TOKEN")) ? { name: "Ada" } : undefined))).post(
       "/bearer",
       { body: Note },

@@ -63,6 +63,16 @@ const corsRows: Row[] = [
       vary: ["Access-Control-Request-Headers, Origin"],
     },
   }),
+  // The group allows another origin than the app, for the methods of its routes.
+  ask("OPTIONS", "/partner", [other, ["access-control-request-method", "GET"]], 204, {
+    has: {
+      "access-control-allow-origin": ["https://other.example"],
+      "access-control-allow-credentials": [],
+      vary: ["Access-Control-Request-Headers, Origin"],
+      allow: [],
+    },
+  }),
+  ask("OPTIONS", "/partner", [other], 204, { has: { ...refused, allow: ["GET, HEAD, OPTIONS"] } }),
   // A preflight does not depend on routes; the request itself is answered 404.
   ask("OPTIONS", "/nowhere", [origin, asks], 204, {
     has: { "access-control-allow-origin": allowed["access-control-allow-origin"] },
