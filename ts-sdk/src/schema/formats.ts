@@ -112,3 +112,14 @@ export const formats: Readonly<Record<Format, (text: string) => boolean>> = {
   ipv4: isIpv4,
   ipv6: isIpv6,
 };
+
+/** A text of each format, for warming up. */
+export const samples: Readonly<Record<Format, string>> = {
+  email: "a@b.co",
+  uuid: "00000000-0000-4000-8000-000000000000",
+  date: "2000-01-01",
+  "date-time": "2000-01-01T00:00:00Z",
+  uri: "http://a/",
+  ipv4: "0.0.0.0",
+  ipv6: "::",
+};

@@ -1,6 +1,6 @@
 import { type Attributes, checkAttributes, checkCounts } from "./attributes.ts";
 import { fail, failCount, type Parse } from "./failures.ts";
-import { type Format, formats } from "./formats.ts";
+import { type Format, formats, samples } from "./formats.ts";
 import type { WriteQuick } from "./quick.ts";
 import { createSchema, type Schema } from "./schema.ts";
 
@@ -20,7 +20,8 @@ export function string(attributes: Attributes = {}): Schema {
     if (format) code.require(`${code.constant(formats[format])}(${value})`);
     return value;
   };
-  return createSchema("field.string", { kind: "string", attributes, json, writeQuick });
+  const sample = () => (format ? samples[format] : "x".repeat(Math.min(min, 100) || 1));
+  return createSchema("field.string", { kind: "string", attributes, json, writeQuick, sample });
 }
 
 function parseString(min: number, max: number, format: Format | undefined): Parse {
