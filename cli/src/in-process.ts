@@ -55,14 +55,12 @@ export class InProcessSidecars {
    *
    * @throws TenonError `CONFIG` for one that does not
    */
-  async addresses(sidecars: Sidecars): Promise<Record<string, string>> {
-    const addresses = Object.entries(sidecars).map(async ([name, sidecar]) => {
-      if (typeof sidecar === "string") return [name, sidecar] as const;
+  addresses(sidecars: Sidecars): Promise<Record<string, string>> {
+    return addressesOf(sidecars, async (name, sidecar) => {
       const running = this.#running.get(keyOf(sidecar));
       if (running === undefined) throw new TenonError("CONFIG", `the sidecar ${name} does not run`);
-      return [name, (await running).address] as const;
+      return running;
     });
-    return Object.fromEntries(await Promise.all(addresses));
   }
 
   /** Closes all of them. */
@@ -70,20 +68,13 @@ export class InProcessSidecars {
     return this.#close(() => true);
   }
 
-  async #placedModules(modules: Modules): Promise<Modules> {
-    const placed = Object.entries(modules).map(
-      async ([name, module]) => [name, await this.#placeModule(module)] as const,
-    );
-    return Object.fromEntries(await Promise.all(placed));
+  #placedModules(modules: Modules): Promise<Modules> {
+    return mapped(modules, (_name, module) => this.#placeModule(module));
   }
 
-  async #startAll(sidecars: Sidecars): Promise<Record<string, string>> {
-    const addresses = Object.entries(sidecars).map(async ([name, sidecar]) => {
-      if (typeof sidecar === "string") return [name, sidecar] as const;
-      return [name, (await this.#start(name, sidecar)).address] as const;
-    });
+  #startAll(sidecars: Sidecars): Promise<Record<string, string>> {
     // Each is in `#running` already, so one that still starts when another has failed is closed as well.
-    return Object.fromEntries(await Promise.all(addresses));
+    return addressesOf(sidecars, (name, sidecar) => this.#start(name, sidecar));
   }
 
   async #start(name: string, sidecar: InProcessSidecar): Promise<Sidecar> {
@@ -107,6 +98,25 @@ export class InProcessSidecars {
     for (const [key] of over) this.#running.delete(key);
     return over.map(([, running]) => running);
   }
+}
+
+/** Returns the addresses of sidecars; `runningOf` gets those of this process. */
+function addressesOf(
+  sidecars: Sidecars,
+  runningOf: (name: string, sidecar: InProcessSidecar) => Promise<Sidecar>,
+): Promise<Record<string, string>> {
+  return mapped(sidecars, async (name, sidecar) =>
+    typeof sidecar === "string" ? sidecar : (await runningOf(name, sidecar)).address,
+  );
+}
+
+/** Maps the values of a record, all at once. */
+async function mapped<From, To>(
+  record: Readonly<Record<string, From>>,
+  map: (name: string, value: From) => Promise<To>,
+): Promise<Record<string, To>> {
+  const entries = Object.entries(record).map(async ([name, value]) => [name, await map(name, value)] as const);
+  return Object.fromEntries(await Promise.all(entries));
 }
 
 /**

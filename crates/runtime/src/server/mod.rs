@@ -11,8 +11,7 @@ use std::time::Duration;
 use tenon_http_server::{Bounds, Serving};
 use tokio::net::TcpListener;
 
-use crate::config::tls::Tls;
-use crate::config::{Limits, ms, size};
+use crate::config::{ms, size};
 use crate::runtime::Runtime;
 use connection::Connections;
 
@@ -67,8 +66,17 @@ impl Runtime {
         if !is_public {
             self.note_operations();
         }
+        let address = listener.local_addr().ok();
+        let copy = listener.as_fd().try_clone_to_owned();
+        let socket = copy.map(|listener| Socket { listener: listener.into(), audience });
+        let local = audience == Audience::Local && address.is_some_and(|address| address.ip().is_loopback());
+        let (runtime, limits) = (self.clone(), self.limits().clone());
         let tls = if is_public { self.tls() } else { None };
-        Server::start(self.clone(), listener, self.limits(), tls, audience)
+        let bounds =
+            Bounds { max_connections: size(limits.max_connections), shutdown_timeout: ms(limits.shutdown_timeout_ms) };
+        let serving =
+            Serving::start(listener, bounds, |stopped| Connections { runtime, limits, tls, stopped, local, is_public });
+        Server { address, socket, serving }
     }
 }
 
@@ -86,26 +94,6 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serves a listener.
-    pub(crate) fn start(
-        runtime: Runtime,
-        listener: TcpListener,
-        limits: &Limits,
-        tls: Option<Tls>,
-        audience: Audience,
-    ) -> Self {
-        let address = listener.local_addr().ok();
-        let copy = listener.as_fd().try_clone_to_owned();
-        let socket = copy.map(|listener| Socket { listener: listener.into(), audience });
-        let local = audience == Audience::Local && address.is_some_and(|address| address.ip().is_loopback());
-        let bounds =
-            Bounds { max_connections: size(limits.max_connections), shutdown_timeout: ms(limits.shutdown_timeout_ms) };
-        let (limits, is_public) = (limits.clone(), audience != Audience::Operations);
-        let serving =
-            Serving::start(listener, bounds, |stopped| Connections { runtime, limits, tls, stopped, local, is_public });
-        Self { address, socket, serving }
-    }
-
     /// The address that is listened on; its port is the real one when 0 was asked for.
     #[must_use]
     pub fn address(&self) -> Option<SocketAddr> {

@@ -16,7 +16,7 @@ use tokio::net::{TcpSocket, TcpStream};
 
 use super::*;
 use crate::request::client::REQUEST_BYTES;
-use crate::{ModuleSource, RuntimeConfig};
+use crate::{Limits, ModuleSource, RuntimeConfig};
 
 /// A server of `/run/<name>/` for each component, and its address; the folder holds their files.
 async fn server(components: &[(&str, Vec<u8>)], limits: Limits) -> (Server, SocketAddr, Runtime, TempDir) {
