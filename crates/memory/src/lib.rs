@@ -20,6 +20,8 @@ mod content;
 #[cfg(any(not(target_os = "linux"), feature = "elsewhere"))]
 mod elsewhere;
 #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
+mod faults;
+#[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 mod image;
 #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 mod memories;
@@ -27,6 +29,8 @@ mod memories;
 mod per_process;
 #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 mod providing;
+#[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
+mod quiet;
 #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 mod region;
 #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]

@@ -131,9 +131,15 @@ pub(crate) enum Below {
     File,
 }
 
+/// Number of calls of [`written`] in this process and those that it was forked from.
+#[cfg(test)]
+pub(crate) static SCANS: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+
 /// Calls `found` with each run of pages in a range of addresses that differ from the mapping below, up to `most` bytes.
 /// False when there are more, or when the system cannot report them: any page may differ then.
 pub(crate) fn written(range: Range<usize>, below: Below, most: usize, mut found: impl FnMut(Range<usize>)) -> bool {
+    #[cfg(test)]
+    SCANS.fetch_add(1, Ordering::Relaxed);
     let kind = match below {
         Below::Zeros => OVER_ZEROS,
         Below::File => OVER_FILE,

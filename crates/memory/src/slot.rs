@@ -5,7 +5,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::content::Pages;
+use crate::faults::Faults;
 use crate::image::Image;
+use crate::quiet::Quiet;
 use crate::region::{PAGE, Region};
 use crate::scan::{self, Below};
 
@@ -18,10 +20,6 @@ const KEPT: usize = 2 * 1024 * 1024;
 /// two alternating routes meet such a reset.
 const LOOK: u32 = 17;
 
-/// Number of looks in a row after which an unchanged page is given back. A page that one request in ten writes mostly
-/// stays, because giving it back and faulting it in again costs more than restoring it.
-const QUIET: u8 = 4;
-
 /// A reservation for the longest memory, and the mapping at its start.
 pub(crate) struct Slot {
     region: Region,
@@ -32,14 +30,45 @@ pub(crate) struct Slot {
     /// Bytes that the last reset restored in place.
     resident: usize,
     resets: u32,
-    /// Ascending offsets of pages that the last look found unchanged, each with the number of such looks in a row.
-    quiet: Vec<(usize, u8)>,
+    quiet: Quiet,
+    written: Written,
+    /// True once pages were written that the count of faults did not show.
+    distrusts_faults: bool,
+}
+
+/// The slot's own pages at the last reset.
+#[derive(Default)]
+struct Written {
+    /// Ascending runs of offsets. Each is within the image or outside of it.
+    runs: Vec<Range<usize>>,
+    /// The count of page faults before the runs were found. While it stays the same, there are no other pages.
+    faults: Option<Faults>,
+}
+
+impl Written {
+    /// Returns whether all pages of some runs are among these.
+    fn contains(&self, runs: &[Range<usize>]) -> bool {
+        runs.iter().flat_map(|run| run.clone().step_by(PAGE)).all(|page| {
+            let behind = self.runs.partition_point(|run| run.start <= page);
+            behind.checked_sub(1).is_some_and(|at| self.runs[at].contains(&page))
+        })
+    }
 }
 
 impl Slot {
     pub(crate) fn new(reservation: usize) -> io::Result<Self> {
         let region = Region::reserve(reservation)?;
-        Ok(Self { region, image: None, accessible: 0, prepared: 0, resident: 0, resets: 0, quiet: Vec::new() })
+        Ok(Self {
+            region,
+            image: None,
+            accessible: 0,
+            prepared: 0,
+            resident: 0,
+            resets: 0,
+            quiet: Quiet::default(),
+            written: Written::default(),
+            distrusts_faults: false,
+        })
     }
 
     pub(crate) fn start(&self) -> *mut u8 {
@@ -70,11 +99,14 @@ impl Slot {
     /// No memory is in the slot, which is new or was reset after its last use.
     pub(crate) unsafe fn prepare(&mut self, image: Option<&Arc<Image>>, size: usize) -> io::Result<()> {
         let size = size.next_multiple_of(PAGE);
+        if size != self.accessible {
+            self.written.faults = None;
+        }
         if !self.holds(image) {
             let before = self.accessible;
             self.accessible = 0;
             self.image = None;
-            self.quiet.clear();
+            self.forget_pages();
             // SAFETY: the caller promises that no memory is in the slot.
             unsafe { self.region.map_zeros(0, before, false)? };
             self.region.allow(0, size)?;
@@ -104,6 +136,8 @@ impl Slot {
     pub(crate) fn grow(&mut self, size: usize) -> io::Result<()> {
         let size = size.next_multiple_of(PAGE);
         if size > self.accessible {
+            // There may be pages of an earlier memory, whose next write is no page fault.
+            self.written.faults = None;
             self.region.allow(self.accessible, size - self.accessible)?;
             self.accessible = size;
         }
@@ -135,9 +169,15 @@ impl Slot {
             // SAFETY: the caller's promise.
             unsafe { self.region.give_back(0, self.accessible)? };
             self.resident = 0;
-            self.quiet.clear();
+            self.forget_pages();
         }
         Ok(())
+    }
+
+    /// Forgets what was noted about pages that are gone.
+    fn forget_pages(&mut self) {
+        self.quiet.clear();
+        self.written.faults = None;
     }
 
     /// Resets its content to the state after `prepare`.
@@ -147,19 +187,75 @@ impl Slot {
     /// Nobody uses it during the call.
     pub(crate) unsafe fn reset(&mut self) -> io::Result<()> {
         self.resets = self.resets.wrapping_add(1);
-        // SAFETY: the caller's promise.
-        let restored = unsafe { if self.resets.is_multiple_of(LOOK) { self.look() } else { self.restore_all() } };
+        let looks = self.resets.is_multiple_of(LOOK);
+        let restored = if !self.find_written(looks) {
+            None
+        } else if looks {
+            // SAFETY: the caller's promise.
+            unsafe { self.look() }
+        } else {
+            // SAFETY: the caller's promise.
+            unsafe { self.restore_all() }
+        };
         self.resident = restored.unwrap_or(0);
         if restored.is_none() {
-            self.quiet.clear();
+            self.forget_pages();
             // SAFETY: as above.
             unsafe { self.region.give_back(0, self.accessible)? };
         }
         Ok(())
     }
 
-    /// Restores every page that was ever written, and returns their size in bytes. None when there are too many, or
-    /// they cannot be found or restored.
+    /// Brings the runs of the slot's own pages up to date: by a scan if there may be others than at the last reset, or if `scans`.
+    /// False when there are too many, or they cannot be found.
+    fn find_written(&mut self, scans: bool) -> bool {
+        // Read before the scan: later faults count as new.
+        let faults = Faults::now().filter(|_| !self.distrusts_faults);
+        let is_same = faults.is_some() && self.written.faults == faults;
+        if is_same && !scans {
+            return true;
+        }
+        let before = std::mem::take(&mut self.written);
+        self.written.faults = faults;
+        if !self.scan() {
+            return false;
+        }
+        if is_same && !before.contains(&self.written.runs) {
+            tracing::error!("pages were written without a page fault; from now on every reset of this memory scans it");
+            self.distrusts_faults = true;
+            self.written.faults = None;
+        }
+        true
+    }
+
+    /// Finds all runs of the slot's own pages. False when there are too many, or they cannot be found.
+    fn scan(&mut self) -> bool {
+        let start = self.start().addr();
+        let (at, end) = self.image_range();
+        let runs = &mut self.written.runs;
+        let mut left = KEPT;
+        [(0..at, Below::Zeros), (at..end, Below::File), (end..self.accessible, Below::Zeros)].into_iter().all(
+            |(part, below)| {
+                let range = start + part.start..start + part.end;
+                let (most, mut found) = (left, 0);
+                let is_whole = scan::written(range, below, most, |run| {
+                    let run = run.start - start..run.end - start;
+                    assert!(part.start <= run.start && run.end <= part.end);
+                    found += run.len();
+                    runs.push(run);
+                });
+                left -= found.min(left);
+                is_whole
+            },
+        )
+    }
+
+    /// The offsets of the image; an empty range when there is none.
+    fn image_range(&self) -> (usize, usize) {
+        self.image.as_ref().map_or((0, 0), |image| (image.start(), image.start() + image.length()))
+    }
+
+    /// Restores all of the slot's own pages, and returns their size in bytes. None when they cannot be restored.
     ///
     /// # Safety
     ///
@@ -173,16 +269,16 @@ impl Slot {
             }
         };
         // SAFETY: the caller's promise.
-        unsafe { self.written(restore) }
+        unsafe { self.each_written(restore) }
     }
 
-    /// Restores pages like [`Slot::restore_all`], and gives back pages that are no longer written.
+    /// Restores pages like [`Slot::restore_all`], and gives back pages that are no longer changed.
     ///
     /// # Safety
     ///
     /// As for [`Slot::reset`].
     unsafe fn look(&mut self) -> Option<usize> {
-        let (mut quiet, mut unused) = (Vec::new(), Vec::<Range<usize>>::new());
+        let (mut quiet, mut unused) = (std::mem::take(&mut self.quiet), Vec::<Range<usize>>::new());
         let restore = |start: usize, bytes: &mut [u8], image: Option<(&Pages<'_>, usize)>| -> io::Result<()> {
             for (page, bytes) in (start..).step_by(PAGE).zip(bytes.chunks_exact_mut(PAGE)) {
                 let at = image.as_ref().map(|(image, at)| (*image, at + page - start));
@@ -191,15 +287,11 @@ impl Slot {
                     None => *bytes == ZEROS,
                 };
                 match at {
-                    _ if unchanged => {
-                        let before = self.quiet.binary_search_by_key(&page, |(page, _)| *page);
-                        let looks = 1 + before.map_or(0, |index| self.quiet[index].1);
-                        match unused.last_mut() {
-                            _ if looks < QUIET => quiet.push((page, looks)),
-                            Some(run) if run.end == page => run.end += PAGE,
-                            _ => unused.push(page..page + PAGE),
-                        }
-                    }
+                    _ if unchanged => match unused.last_mut() {
+                        _ if !quiet.note(page) => {}
+                        Some(run) if run.end == page => run.end += PAGE,
+                        _ => unused.push(page..page + PAGE),
+                    },
                     Some((image, at)) => image.copy(at, bytes)?,
                     None => bytes.fill(0),
                 }
@@ -207,49 +299,40 @@ impl Slot {
             Ok(())
         };
         // SAFETY: the caller's promise.
-        let resident = unsafe { self.written(restore) }?;
+        let resident = unsafe { self.each_written(restore) };
+        quiet.end_look();
         self.quiet = quiet;
         let mut given_back = 0;
         for run in unused {
+            // Restoring would make it the slot's own again.
+            self.written.faults = None;
             // SAFETY: as above, and the pages equal the mapping below.
             unsafe { self.region.give_back(run.start, run.len()) }.ok()?;
             given_back += run.len();
         }
-        Some(resident - given_back)
+        Some(resident? - given_back)
     }
 
     /// Calls `restore` with the offset and bytes of each run of the slot's own pages. In the image's range it also gets
-    /// the image and the run's offset in it. Returns the size of all runs in bytes. None when there are too many, they
-    /// cannot be found, or `restore` fails.
+    /// the image and the run's offset in it. Returns the size of all runs in bytes. None when `restore` fails.
     ///
     /// # Safety
     ///
     /// As for [`Slot::reset`].
-    unsafe fn written(
+    unsafe fn each_written(
         &self,
         mut restore: impl FnMut(usize, &mut [u8], Option<(&Pages<'_>, usize)>) -> io::Result<()>,
     ) -> Option<usize> {
-        let start = self.start().addr();
-        let image = self.image.as_ref().map(|image| (image.content(), image.start()));
-        let (at, end) = image.as_ref().map_or((0, 0), |(content, at)| (*at, at + content.len()));
+        let (at, end) = self.image_range();
+        let content = self.image.as_ref().map(|image| image.content());
         let mut resident = 0;
-        let mut restored = Ok(());
-        for (part, below) in [(0..at, Below::Zeros), (at..end, Below::File), (end..self.accessible, Below::Zeros)] {
-            let left = KEPT - resident;
-            let scanned = scan::written(start + part.start..start + part.end, below, left, |run| {
-                resident += run.len();
-                let run = run.start - start..run.end - start;
-                assert!(part.start <= run.start && run.end <= part.end);
-                // SAFETY: the run is within the accessible part. The caller promises that nobody uses it.
-                let bytes = unsafe { std::slice::from_raw_parts_mut(self.start().add(run.start), run.len()) };
-                if restored.is_ok() {
-                    let image = image.as_ref().filter(|_| below == Below::File);
-                    restored = restore(run.start, bytes, image.map(|(image, at)| (image, run.start - at)));
-                }
-            });
-            if !scanned || restored.is_err() {
-                return None;
-            }
+        for run in &self.written.runs {
+            assert!(run.end <= self.accessible);
+            resident += run.len();
+            // SAFETY: the run is within the accessible part. The caller promises that nobody uses it.
+            let bytes = unsafe { std::slice::from_raw_parts_mut(self.start().add(run.start), run.len()) };
+            let image = content.as_ref().filter(|_| (at..end).contains(&run.start));
+            restore(run.start, bytes, image.map(|content| (content, run.start - at))).ok()?;
         }
         Some(resident)
     }
@@ -257,3 +340,6 @@ impl Slot {
 
 /// The content of an unwritten page outside the image.
 static ZEROS: [u8; PAGE] = [0; PAGE];
+
+#[cfg(test)]
+mod tests;

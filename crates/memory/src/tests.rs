@@ -145,24 +145,30 @@ fn a_process_that_forked_restores_its_own_pages_and_not_its_parents() {
     running.store(0, 0xaa);
     // SAFETY: nothing runs.
     assert!(unsafe { memory.restore() });
+    in_a_child(|| {
+        for at in [9_000, 70_000, 2 * PAGE - 1] {
+            running.store(at, 0xaa);
+        }
+        // SAFETY: nothing runs.
+        assert!(unsafe { memory.restore() });
+        assert!(running.bytes().1 == before, "the child found what it had written");
+    });
+}
+
+/// Runs a test in a child process, which has no other threads and so no page faults but the test's own.
+pub(crate) fn in_a_child(test: impl FnOnce()) {
     // SAFETY: the child uses only values of this thread, and ends without unwinding into the test harness.
     match unsafe { libc::fork() } {
         0 => {
-            let restored = catch_unwind(AssertUnwindSafe(|| {
-                for at in [9_000, 70_000, 2 * PAGE - 1] {
-                    running.store(at, 0xaa);
-                }
-                // SAFETY: nothing runs.
-                unsafe { memory.restore() && running.bytes().1 == before }
-            }));
+            let passed = catch_unwind(AssertUnwindSafe(test)).is_ok();
             // SAFETY: the call ends the child.
-            unsafe { libc::_exit(if restored.unwrap_or(false) { 0 } else { 1 }) }
+            unsafe { libc::_exit(if passed { 0 } else { 1 }) }
         }
         child => {
             let mut status = 0;
             // SAFETY: the status is this function's.
             assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
-            assert_eq!(status, 0, "the child found what it had written");
+            assert_eq!(status, 0, "the test failed in the child");
         }
     }
 }

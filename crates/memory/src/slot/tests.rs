@@ -1,0 +1,122 @@
+//! Tests of resets that know by the count of page faults which pages were written.
+
+use std::io::Write;
+use std::sync::atomic::Ordering;
+
+use super::*;
+use crate::scan::SCANS;
+use crate::tests::in_a_child;
+
+const PAGES: usize = 32;
+
+/// Makes a slot whose memory has an image in its second quarter.
+fn slot() -> (Slot, Arc<Image>) {
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(&[5; PAGES / 4 * PAGE]).unwrap();
+    // SAFETY: the file has no name, and this process no longer writes to it.
+    let image = unsafe { Image::of_file(file, 0, PAGES / 4 * PAGE, PAGES / 4 * PAGE, PAGES * PAGE, PAGES * PAGE) };
+    let (mut slot, image) = (Slot::new(2 * PAGES * PAGE).unwrap(), Arc::new(image.unwrap()));
+    // SAFETY: the slot is new.
+    unsafe { slot.prepare(Some(&image), PAGES * PAGE).unwrap() };
+    (slot, image)
+}
+
+fn write(slot: &Slot, page: usize, byte: u8) {
+    assert!((page + 1) * PAGE <= slot.accessible);
+    // SAFETY: the page is accessible, and nobody else uses it.
+    unsafe { slot.start().add(page * PAGE + 7).write_volatile(byte) };
+}
+
+fn read(slot: &Slot, page: usize) -> u8 {
+    // SAFETY: as above.
+    unsafe { slot.start().add(page * PAGE + 7).read_volatile() }
+}
+
+fn reset(slot: &mut Slot) {
+    // SAFETY: nobody uses the slot.
+    unsafe { slot.reset().unwrap() };
+}
+
+/// Requires the content that a new memory has.
+fn require_fresh(slot: &Slot) {
+    for page in 0..slot.accessible / PAGE {
+        let fresh = if (PAGES / 4..PAGES / 2).contains(&page) { 5 } else { 0 };
+        assert_eq!(read(slot, page), fresh, "page {page}");
+    }
+}
+
+/// Counts the resets that scan among `resets` ones, each behind `request`.
+fn scans(slot: &mut Slot, resets: u32, mut request: impl FnMut(&Slot, u32)) -> u32 {
+    let mut scans = 0;
+    for number in 0..resets {
+        request(slot, number);
+        let before = SCANS.load(Ordering::Relaxed);
+        reset(slot);
+        scans += u32::from(SCANS.load(Ordering::Relaxed) != before);
+        require_fresh(slot);
+    }
+    scans
+}
+
+#[test]
+fn a_reset_scans_only_behind_page_faults() {
+    let (mut slot, _image) = slot();
+    in_a_child(|| {
+        let same = |slot: &Slot, _| [0, 9, 31].iter().for_each(|page| write(slot, *page, 1));
+        // The first requests fault, also on what the test itself uses first.
+        scans(&mut slot, 3 * LOOK, same);
+        assert_eq!(scans(&mut slot, 10 * LOOK, same), 10, "only looks scan");
+        // A page that was not written before.
+        let other = |slot: &Slot, number: u32| write(slot, number as usize % PAGES, 1);
+        assert!(scans(&mut slot, 10, other) >= 7);
+        // Pages that were read only are not the slot's own.
+        scans(&mut slot, LOOK, |slot, _| drop((0..PAGES).map(|page| read(slot, page)).collect::<Vec<_>>()));
+        write(&slot, 20, 1);
+        reset(&mut slot);
+        require_fresh(&slot);
+    });
+}
+
+/// A memory may grow to pages that are an earlier memory's: writing to them is no page fault.
+#[test]
+fn pages_that_a_smaller_memory_grows_to_are_reset() {
+    let mut slot = Slot::new(2 * PAGES * PAGE).unwrap();
+    in_a_child(|| {
+        for _ in 0..3 * LOOK {
+            // SAFETY: the slot is new, or was reset.
+            unsafe { slot.prepare(None, PAGES * PAGE).unwrap() };
+            assert_eq!(read(&slot, PAGES - 1), 0);
+            write(&slot, PAGES - 1, 1);
+            reset(&mut slot);
+            for _ in 0..3 {
+                // SAFETY: as above.
+                unsafe { slot.prepare(None, PAGES / 2 * PAGE).unwrap() };
+                write(&slot, 0, 1);
+                reset(&mut slot);
+            }
+            slot.grow(PAGES * PAGE).unwrap();
+            write(&slot, PAGES - 1, 1);
+            reset(&mut slot);
+        }
+    });
+}
+
+/// What would happen where the system did not count a page fault: a look finds the page, and the slot scans from then on.
+#[test]
+fn a_page_that_no_fault_has_shown_ends_the_trust_in_them() {
+    let (mut slot, _image) = slot();
+    in_a_child(|| {
+        scans(&mut slot, LOOK, |slot, _| write(slot, 3, 1));
+        assert!(slot.written.faults.is_some() && !slot.distrusts_faults);
+        let mut left_over = 0;
+        for _ in 0..LOOK {
+            write(&slot, 3, 1);
+            slot.written.runs.clear();
+            reset(&mut slot);
+            left_over += u32::from(read(&slot, 3) != 0);
+        }
+        assert!(left_over > 0, "without its run, the page is not restored");
+        assert!(slot.distrusts_faults);
+        assert_eq!(scans(&mut slot, LOOK, |slot, _| write(slot, 3, 1)), LOOK);
+    });
+}
