@@ -149,9 +149,15 @@ impl Admission {
     ///
     /// [`Problem::Overloaded`] when the queue is full or too slow, or when no permit came free in time.
     pub(crate) async fn admit(&self, module: &ModulePermits) -> Result<Permit, Problem> {
-        if let Some(permit) = self.at_once(module) {
-            return Ok(permit);
+        match self.at_once(module) {
+            Some(permit) => Ok(permit),
+            // Boxed, so that a request that need not wait does not move the space for this future.
+            None => Box::pin(self.admit_later(module)).await,
         }
+    }
+
+    /// Waits in the queue for a permit.
+    async fn admit_later(&self, module: &ModulePermits) -> Result<Permit, Problem> {
         let ends = Instant::now() + self.timeout;
         let (Ok(_of_module), Ok(_waiting)) = (module.waiting.try_acquire(), self.queue.try_acquire()) else {
             return Err(Problem::Overloaded);

@@ -36,11 +36,26 @@ where
     B: Body<Data = Bytes>,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    let headers = &parts.headers;
-    check_coding(headers)?;
-    if body.is_end_stream() && !headers.contains_key(CONTENT_LENGTH) {
+    check_coding(&parts.headers)?;
+    if body.is_end_stream() && !parts.headers.contains_key(CONTENT_LENGTH) {
         return Ok(Bytes::new());
     }
+    // Boxed, so that requests without a body do not move the space for this future.
+    Box::pin(read_some(parts, body, limits, client, room)).await
+}
+
+async fn read_some<B>(
+    parts: &Parts,
+    body: B,
+    limits: &Limits,
+    client: &Client,
+    room: &mut Room,
+) -> Result<Bytes, Problem>
+where
+    B: Body<Data = Bytes>,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let headers = &parts.headers;
     let declared = declared_length(headers)?;
     let mut body = std::pin::pin!(body);
     let mut begun = false;

@@ -222,7 +222,8 @@ impl Module {
             instance.begin(caller);
             return Ok(instance);
         }
-        Instance::new(self.blueprint(), caller, slot).await
+        // Boxed, so that a request with a waiting instance does not move the space for this future.
+        Box::pin(Instance::new(self.blueprint(), caller, slot)).await
     }
 
     /// Takes an instance back that has served a request, and keeps it as it is if it may serve another one so.

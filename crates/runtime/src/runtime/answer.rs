@@ -1,5 +1,6 @@
 //! The way of a request to a module, and of its failures to a response.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -61,31 +62,34 @@ impl Runtime {
         let mut origin = client.origin(&parts, &self.shared.trusted_proxies);
         let found = match limits::check_length(&parts) {
             Ok(()) if !client.may_name(&parts) => Err(Problem::OtherHost),
-            Ok(()) => self.find(&mut parts, &mut origin, exchange, client.serves()).await,
+            Ok(()) => self.find(&mut parts, &mut origin, exchange, client.serves()),
             Err(problem) => Err(problem),
         };
+        // The less frequent ways are boxed, so that the others do not move the space for their futures.
+        let discard = |headers, body| Box::pin(discard(headers, body, ms(self.shared.limits.body_timeout_ms)));
         let (slot, module) = match found {
             Ok(Found::Module(slot, module)) => (slot, module),
             Ok(Found::Page(page)) => {
-                discard(&parts.headers, body, ms(self.shared.limits.body_timeout_ms)).await;
+                discard(&parts.headers, body).await;
                 room.hold(page.body().whole().unwrap_or(0)).await?;
                 return Ok(*page);
             }
             Err(problem) if problem.ends_connection() => return Err(problem),
             Err(problem) => {
-                discard(&parts.headers, body, ms(self.shared.limits.body_timeout_ms)).await;
+                discard(&parts.headers, body).await;
                 return Err(problem);
             }
         };
         let module = &module;
         if arriving::may_be_long(&parts, &body) {
-            match self.takes_pieces(&slot, module, exchange).await {
+            match Box::pin(self.takes_pieces(&slot, module, exchange)).await {
                 Ok(true) => {
-                    return self.answer_upload(client, (parts, body), (&slot, module), origin, exchange, room).await;
+                    let answered = self.answer_upload(client, (parts, body), (&slot, module), origin, exchange, room);
+                    return Box::pin(answered).await;
                 }
                 Ok(false) => {}
                 Err(problem) => {
-                    discard(&parts.headers, body, ms(self.shared.limits.body_timeout_ms)).await;
+                    discard(&parts.headers, body).await;
                     return Err(problem);
                 }
             }
@@ -108,7 +112,7 @@ impl Runtime {
 
     /// Finds the target of a request by its head. From here on, the path of a module's request is the one that the
     /// module sees.
-    async fn find(
+    fn find(
         &self,
         parts: &mut Parts,
         origin: &mut Origin,
@@ -185,7 +189,8 @@ impl Runtime {
         permit: Permit,
         room: &mut Room,
     ) -> Result<Response<ResponseBody>, Problem> {
-        let called = self.call(module, &caller, request, permit, room);
+        // Pinned here, so that `in_time` does not move its space.
+        let called = pin!(self.call(module, &caller, request, permit, room));
         in_time(module, &caller, called).await
     }
 
@@ -199,10 +204,11 @@ impl Runtime {
     ) -> Result<Response<ResponseBody>, Failure> {
         match &module.entry {
             EntryPoint::Direct(_) => self.call_directly(module, caller, request, permit, room).await,
-            EntryPoint::WasiHttp(_) => self.call_by_http(module, caller, request, permit, room).await,
+            // These are boxed, so that direct calls do not move the space for their futures.
+            EntryPoint::WasiHttp(_) => Box::pin(self.call_by_http(module, caller, request, permit, room)).await,
             EntryPoint::Service(_) => {
                 let request = request.map(|body| whole(body::held(body, room.body())));
-                self.call_service(module, caller, request, permit).await
+                Box::pin(self.call_service(module, caller, request, permit)).await
             }
         }
     }
