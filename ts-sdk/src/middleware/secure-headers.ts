@@ -39,8 +39,22 @@ const OTHERS = [
 /** A security header, by its lower-case name. */
 export type SecureHeader = keyof typeof DEFAULTS | (typeof OTHERS)[number];
 
-/** Security headers: a value replaces the default or adds the header, and `false` leaves it out. */
-export type SecureHeadersOptions = { readonly [Name in SecureHeader]?: string | false };
+/** A header's name as a property of Hono's options: `xFrameOptions`. */
+type Property<Name extends string> = Name extends `${infer First}-${infer Rest}`
+  ? `${First}${Capitalize<Property<Rest>>}`
+  : Name;
+
+/**
+ * Security headers, by their names or as Hono spells them: a value replaces the default or adds the header, `false` leaves it out,
+ * and `true` is the default.
+ */
+export type SecureHeadersOptions = {
+  readonly [Name in SecureHeader | Property<SecureHeader>]?: Name extends
+    | keyof typeof DEFAULTS
+    | Property<keyof typeof DEFAULTS>
+    ? string | boolean
+    : string | false;
+};
 
 /**
  * Adds security headers to answers that lack them: `secureHeaders({ "x-frame-options": "DENY" })`.
@@ -48,7 +62,7 @@ export type SecureHeadersOptions = { readonly [Name in SecureHeader]?: string | 
  * @throws TypeError at definition, naming an unknown header, or one that can't be sent.
  */
 export function secureHeaders(options: SecureHeadersOptions = {}): Middleware {
-  const headers = Object.entries({ ...DEFAULTS, ...lowerCased(options) }).flatMap(([name, value]) =>
+  const headers = Object.entries<string | false>({ ...DEFAULTS, ...named(options) }).flatMap(([name, value]) =>
     value === false ? [] : [checkHeader(name, value)],
   );
   return middleware(async (_req, next) => {
@@ -60,15 +74,19 @@ export function secureHeaders(options: SecureHeadersOptions = {}): Middleware {
   });
 }
 
-/** The options by lower-case names. They are checked, because a misspelt header would be missing silently. */
-function lowerCased(options: SecureHeadersOptions): SecureHeadersOptions {
+/** The options by the headers' names. They are checked, because a misspelt header would be missing silently. */
+function named(options: SecureHeadersOptions): Record<string, string | false> {
   const known = [...Object.keys(DEFAULTS), ...OTHERS];
-  const pairs = Object.entries(options).map(([given, value]) => {
-    const name = given.toLowerCase();
-    if (known.includes(name)) return [name, value];
-    throw new TypeError(
-      `secureHeaders: unknown "${given}", the nearest is "${nearest(name, known)}"; add other headers in a middleware`,
-    );
+  const pairs = Object.entries<string | boolean | undefined>(options).flatMap(([given, value]) => {
+    const name = (given.includes("-") ? given : given.replace(/(?!^)[A-Z]/g, "-$&")).toLowerCase();
+    if (!known.includes(name)) {
+      throw new TypeError(
+        `secureHeaders: unknown "${given}", the nearest is "${nearest(name, known)}"; add other headers in a middleware`,
+      );
+    }
+    if (value === undefined || (value === true && name in DEFAULTS)) return [];
+    if (value !== true) return [[name, value]];
+    throw new TypeError(`secureHeaders: "${given}" has no default, so it needs a value`);
   });
   return Object.fromEntries(pairs);
 }
