@@ -3,10 +3,12 @@
 //! The first write to a page of a mapping is a page fault, and so is the first write after the system has paged it out or a
 //! process has forked. The kernel counts each fault with the thread that causes it (`mm_account_fault` in mm/memory.c). So no
 //! page was written for the first time while the count stayed the same. Reading the count takes a thirtieth of the time of a scan.
+//!
+//! A debugger that writes to this process has its faults counted as its own. So does any other writer with the rights of one.
 
 use std::ptr::NonNull;
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 use crate::per_process::PerProcess;
 use crate::region::{PAGE, Region};
@@ -27,11 +29,22 @@ static PROCESS: LazyLock<Option<PerProcess>> = LazyLock::new(|| {
     PerProcess::new().ok().filter(|_| counts)
 });
 
+/// True once pages were written that the count did not show.
+static IS_DISTRUSTED: AtomicBool = AtomicBool::new(false);
+
 impl Faults {
     /// Reads the count, of all threads since the process began. None where it cannot be relied on.
     pub(crate) fn now() -> Option<Self> {
         let process = number(PROCESS.as_ref()?);
-        Some(Self { process, count: count()? })
+        let is_trusted = !IS_DISTRUSTED.load(Ordering::Relaxed);
+        is_trusted.then(count).flatten().map(|count| Self { process, count })
+    }
+
+    /// Ends the trust in the count for this process: pages were written that it did not show.
+    pub(crate) fn distrust() {
+        if !IS_DISTRUSTED.swap(true, Ordering::Relaxed) {
+            tracing::error!("pages were written without a page fault; every reset scans the memory from now on");
+        }
     }
 }
 
@@ -56,7 +69,9 @@ fn count() -> Option<i64> {
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: the structure is this function's.
     let read = unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) };
-    (read == 0).then_some(usage.ru_minflt + usage.ru_majflt)
+    let count = i64::from(usage.ru_minflt) + i64::from(usage.ru_majflt);
+    // No process comes here without a page fault.
+    (read == 0 && count > 0).then_some(count)
 }
 
 /// Reports whether the first write to a page is counted: a system that only resembles Linux may not do so.

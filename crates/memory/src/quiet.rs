@@ -7,6 +7,9 @@ const QUIET: u8 = 4;
 /// Maximum number of doublings of [`QUIET`].
 const DOUBLINGS: u8 = 5;
 
+/// Maximum number of pages whose returns are counted. All begin anew beyond it.
+const MAX_RETURNED: usize = 4096;
+
 /// Counts the looks that found a page unchanged.
 ///
 /// A request may write to a page what stands there already. Such a page looks unused, and returns with the next request. So the
@@ -33,6 +36,7 @@ impl Quiet {
         }
         match self.returned.binary_search_by_key(&page, |(page, _)| *page) {
             Ok(index) => self.returned[index].1 = times.saturating_add(1),
+            Err(_) if self.returned.len() >= MAX_RETURNED => self.returned.clear(),
             Err(index) => self.returned.insert(index, (page, 1)),
         }
         true

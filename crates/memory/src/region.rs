@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap, mmap_anonymous, mprotect, munmap};
 
@@ -13,6 +14,8 @@ pub(crate) const PAGE: usize = 4096;
 pub(crate) struct Region {
     start: NonNull<u8>,
     length: usize,
+    /// False once the system may make huge pages of its zeros.
+    has_small_pages: AtomicBool,
 }
 
 // SAFETY: it is a range of addresses; its owners decide who reads and writes there.
@@ -28,7 +31,8 @@ impl Region {
             mmap_anonymous(std::ptr::null_mut(), length, ProtFlags::empty(), MapFlags::PRIVATE | MapFlags::NORESERVE)
         }?;
         // A mapping never starts at 0 unless the caller asks for it.
-        let region = Self { start: NonNull::new(start.cast()).unwrap_or(NonNull::dangling()), length };
+        let start = NonNull::new(start.cast()).unwrap_or(NonNull::dangling());
+        let region = Self { start, length, has_small_pages: AtomicBool::new(true) };
         region.keep_pages_small(0, length);
         Ok(region)
     }
@@ -80,9 +84,17 @@ impl Region {
 
     /// Disables huge pages, so that one written byte makes one page resident instead of 512.
     fn keep_pages_small(&self, at: usize, length: usize) {
-        // SAFETY: the part is within the region. The call changes the size of its pages and not their content. It fails
-        // where the system has no huge pages.
-        let _ = unsafe { madvise(self.start().add(at).cast(), length, Advice::LinuxNoHugepage) };
+        // SAFETY: the part is within the region. The call changes the size of its pages and not their content.
+        let kept = unsafe { madvise(self.start().add(at).cast(), length, Advice::LinuxNoHugepage) };
+        // The system has no huge pages when it does not know the advice.
+        if kept.is_err_and(|error| error != rustix::io::Errno::INVAL) {
+            self.has_small_pages.store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// Reports whether the system makes no huge pages of its zeros. Writing to a page that became part of one is no page fault.
+    pub(crate) fn has_small_pages(&self) -> bool {
+        self.has_small_pages.load(Ordering::Relaxed)
     }
 
     /// Makes part of the region readable and writable.

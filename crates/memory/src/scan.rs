@@ -8,12 +8,12 @@ use std::sync::LazyLock;
 use std::sync::atomic::Ordering;
 
 use crate::per_process::PerProcess;
+use crate::region::{PAGE, Region};
 
 /// `_IOWR('f', 16, struct pm_scan_arg)`.
 const PAGEMAP_SCAN: libc::Ioctl = 0xc060_6610_u32 as libc::Ioctl;
 
 /// Categories of pages.
-const WRITTEN: u64 = 1 << 1;
 const FILE: u64 = 1 << 2;
 const PRESENT: u64 = 1 << 3;
 const SWAPPED: u64 = 1 << 4;
@@ -27,12 +27,13 @@ struct Kind {
     any: u64,
 }
 
-/// Private pages over zeros. The kernel's page of zeros does not count, because it is there after a mere read.
-const OVER_ZEROS: Kind = Kind { not: FILE | ZERO, all: WRITTEN, any: PRESENT | SWAPPED };
+/// Private pages over zeros. The kernel's page of zeros does not count, because it is there after a mere read. `PAGE_IS_WRITTEN` is
+/// not asked for: it is about tracking by userfaultfd, and elsewhere its value may change.
+const OVER_ZEROS: Kind = Kind { not: FILE | ZERO, all: 0, any: PRESENT | SWAPPED };
 
 /// Private pages over a file. The page of zeros counts: a read maps the file's page, so zeros come only from the
 /// kernel. It merges pages that were overwritten with zeros (KSM with `use_zero_pages`).
-const OVER_FILE: Kind = Kind { not: FILE, all: WRITTEN, any: PRESENT | SWAPPED };
+const OVER_FILE: Kind = Kind { not: FILE, all: 0, any: PRESENT | SWAPPED };
 
 /// Pages of the mapped file.
 const OF_FILE: Kind = Kind { not: 0, all: FILE | PRESENT, any: 0 };
@@ -101,8 +102,11 @@ impl Pagemap {
     #[cold]
     fn open(&self) -> i32 {
         let opened = File::open("/proc/self/pagemap").map(OwnedFd::from).and_then(|file| {
-            scan_with(file.as_fd(), OVER_ZEROS, 0..0, |_| {})?;
-            Ok(file)
+            if finds_written_pages(file.as_fd())? {
+                Ok(file)
+            } else {
+                Err(io::Error::other("a scan does not find the pages that were written"))
+            }
         });
         let opened = opened.map_err(report).ok();
         let stored = opened.as_ref().map_or(UNAVAILABLE, |file| file.as_raw_fd() + 1);
@@ -114,6 +118,21 @@ impl Pagemap {
             Err(first) => first,
         }
     }
+}
+
+/// Reports whether a scan of three pages finds the one that is written, and not the one that is read.
+fn finds_written_pages(pagemap: BorrowedFd<'_>) -> io::Result<bool> {
+    let pages = Region::reserve(3 * PAGE)?;
+    pages.allow(0, 3 * PAGE)?;
+    let (start, mut found) = (pages.start(), Vec::new());
+    // SAFETY: the pages are readable and writable, and nobody else has them.
+    unsafe {
+        start.add(PAGE).write_volatile(1);
+        start.add(2 * PAGE).read_volatile();
+    }
+    scan_with(pagemap, OVER_ZEROS, start.addr()..start.addr() + 3 * PAGE, |run| found.push(run))?;
+    let written = start.addr() + PAGE;
+    Ok(matches!(found.as_slice(), [run] if *run == (written..written + PAGE)))
 }
 
 fn report(error: io::Error) {

@@ -32,8 +32,6 @@ pub(crate) struct Slot {
     resets: u32,
     quiet: Quiet,
     written: Written,
-    /// True once pages were written that the count of faults did not show.
-    distrusts_faults: bool,
 }
 
 /// The slot's own pages at the last reset.
@@ -67,7 +65,6 @@ impl Slot {
             resets: 0,
             quiet: Quiet::default(),
             written: Written::default(),
-            distrusts_faults: false,
         })
     }
 
@@ -138,7 +135,13 @@ impl Slot {
         if size > self.accessible {
             // There may be pages of an earlier memory, whose next write is no page fault.
             self.written.faults = None;
-            self.region.allow(self.accessible, size - self.accessible)?;
+            let more = (self.accessible, size - self.accessible);
+            if let Err(error) = self.region.allow(more.0, more.1) {
+                // A part may be accessible now, which no reset would look at.
+                // SAFETY: the guest was not given these pages.
+                unsafe { self.region.deny(more.0, more.1) }.unwrap_or_else(|_| std::process::abort());
+                return Err(error);
+            }
             self.accessible = size;
         }
         Ok(())
@@ -210,20 +213,19 @@ impl Slot {
     /// False when there are too many, or they cannot be found.
     fn find_written(&mut self, scans: bool) -> bool {
         // Read before the scan: later faults count as new.
-        let faults = Faults::now().filter(|_| !self.distrusts_faults);
+        let faults = if self.region.has_small_pages() { Faults::now() } else { None };
         let is_same = faults.is_some() && self.written.faults == faults;
         if is_same && !scans {
             return true;
         }
         let before = std::mem::take(&mut self.written);
-        self.written.faults = faults;
         if !self.scan() {
             return false;
         }
         if is_same && !before.contains(&self.written.runs) {
-            tracing::error!("pages were written without a page fault; from now on every reset of this memory scans it");
-            self.distrusts_faults = true;
-            self.written.faults = None;
+            Faults::distrust();
+        } else {
+            self.written.faults = faults;
         }
         true
     }
