@@ -169,7 +169,8 @@ async fn what_a_foreign_component_streams_to_a_slow_client_is_within_the_budget(
     until("the request has its head", || !runtime.recent_requests().is_empty()).await;
     // The room of the request's own body, which the guest has read, is free: pieces alone are held.
     let held = || metric(&runtime, "tenon_buffered_bytes");
-    until("pieces are held, and not the whole", || (REQUEST_BYTES as u64 + 1..MIB).contains(&held())).await;
+    // The bridge writes as much at once as wasmtime permits, which is a MiB.
+    until("pieces are held, and not the whole", || (REQUEST_BYTES as u64 + 1..2 * MIB).contains(&held())).await;
     assert_eq!(metric(&runtime, "tenon_requests_running"), 1, "the guest waits for its client");
     drop(stream);
     until("all is released", || held() == 0 && metric(&runtime, "tenon_requests_running") == 0).await;
