@@ -184,3 +184,44 @@ test("Hono's logger, cookies, validator with Zod, etag and jwt", async () => {
   const forgedToken = `${token.slice(0, -3)}abc`;
   expect((await app.ask("/me", { headers: { authorization: `Bearer ${forgedToken}` } })).status).toBe(401);
 });
+
+test("files of a form arrive byte for byte, in both directions", async () => {
+  await using app = await running(
+    "uploads",
+    `import { Hono } from "hono";
+    const app = new Hono();
+    app.post("/parse", async (c) => {
+      const { f, a } = await c.req.parseBody();
+      return c.json({ a, name: f.name, type: f.type, bytes: [...new Uint8Array(await f.arrayBuffer())] });
+    });
+    app.post("/again", async (c) => new Response(await c.req.raw.formData()));
+    app.get("/names", (c) => c.json([c.req.raw, new Response("a"), new Headers()].map((each) => each.constructor.name)));
+    export default app;`,
+  );
+  const bytes = Uint8Array.from({ length: 70_000 }, (_, i) => (i * 7) % 256);
+  const form = new FormData();
+  form.append("a", "ä");
+  form.append("f", new File([bytes], 'ä"x.bin', { type: "image/png" }));
+  const parsed = await app.ask("/parse", { method: "POST", body: form });
+  expect(await parsed.json()).toEqual({ a: "ä", name: 'ä"x.bin', type: "image/png", bytes: [...bytes] });
+  const again = await (await app.ask("/again", { method: "POST", body: form })).formData();
+  expect(again.get("a")).toBe("ä");
+  expect(new Uint8Array(await (again.get("f") as File).arrayBuffer())).toEqual(bytes);
+  const broken = { method: "POST", body: "xx", headers: { "content-type": "multipart/form-data; boundary=zz" } };
+  expect((await app.ask("/parse", broken)).status).toBe(500);
+  expect(await (await app.ask("/names")).json()).toEqual(["Request", "Response", "Headers"]);
+});
+
+test("the engine's own classes refuse a form with files that they would change", async () => {
+  await using app = await running(
+    "refuses",
+    `import { get, ok, routes } from "@tenon/sdk";
+    const parsed = (body, type) => new Response(body, { headers: { "content-type": type } }).formData();
+    export default routes({
+      multipart: get("/multipart", () => parsed("--x--", "multipart/form-data; boundary=x").then(ok, (e) => ok(e.message))),
+      urlencoded: get("/urlencoded", async () => ok([...(await parsed("a=1", "application/x-www-form-urlencoded"))])),
+    });`,
+  );
+  expect(await (await app.ask("/multipart")).json()).toContain("Form(…)");
+  expect(await (await app.ask("/urlencoded")).json()).toEqual([["a", "1"]]);
+});

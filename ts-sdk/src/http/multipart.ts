@@ -5,7 +5,7 @@ import { decodeUtf8Leniently, encodeUtf8 } from "../platform.ts";
 export interface Part {
   /** The name of the form's field. */
   readonly name: string;
-  /** The name and type that the client sends with a file; `undefined` for another field. */
+  /** The name and type that the client sends with a file; `undefined` for another field. The type may be empty. */
   readonly file: { readonly name: string; readonly type: string } | undefined;
   readonly content: Uint8Array<ArrayBuffer>;
 }
@@ -82,13 +82,13 @@ function startsWith(body: Uint8Array, text: Uint8Array, at: number): boolean {
 /** Reads the field and the file from a part's headers. */
 function describe(headers: string): Omit<Part, "content"> | undefined {
   let disposition: string | undefined;
-  let type = "application/octet-stream";
+  let type = "";
   for (const line of headers.split("\r\n")) {
     const colon = line.indexOf(":");
     const value = line.slice(colon + 1).trim();
     const header = line.slice(0, Math.max(colon, 0)).toLowerCase();
     if (header === "content-disposition") disposition = value;
-    if (header === "content-type" && value !== "") type = value;
+    if (header === "content-type") type = value;
   }
   if (disposition === undefined || !/^form-data[\t ]*(?:;|$)/i.test(disposition)) return undefined;
   const name = parameter(disposition, "name");

@@ -97,7 +97,8 @@ function fromParts(parts: readonly Part[] | string, fields: FormFields, errors: 
     if (field === undefined) continue;
     // Browsers send this when no file was chosen.
     if (file !== undefined && file.name === "" && content.length === 0) continue;
-    const value = file === undefined ? decodeUtf8(content) : { ...file, bytes: content };
+    const type = file?.type || "application/octet-stream";
+    const value = file === undefined ? decodeUtf8(content) : { name: file.name, type, bytes: content };
     if (value === undefined) errors.push(malformed("body", [name]));
     else if (field.kind !== "list") values[name] = value;
     else values[name] = [...((values[name] as unknown[] | undefined) ?? []), value];

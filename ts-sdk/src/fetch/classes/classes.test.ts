@@ -106,8 +106,27 @@ const uses: Record<string, (of: typeof node) => unknown> = {
     const response = new Response(form);
     const type = (response.headers.get("content-type") as string).split(";")[0];
     const back = await response.formData();
-    return [type, back.get("a"), (back.get("f") as File).name];
+    const file = back.get("f") as File;
+    return [type, back.get("a"), file.name, file.type, await file.text()];
   },
+  "a form of bytes": async ({ Response }) => {
+    const body = (text: string) => Uint8Array.from(text, (char) => char.charCodeAt(0));
+    const head = 'form-data; name="f"; filename="s%22.bin"';
+    const parts = `--x\r\nContent-Disposition: ${head}\r\n\r\na\xff\xfe\r\n\0\r\n--x--\r\n`;
+    const headers = { "content-type": 'Multipart/Form-Data; boundary="x"' };
+    const file = (await new Response(body(parts), { headers }).formData()).get("f") as File;
+    return [file.name, file.type, file.size, ...new Uint8Array(await file.arrayBuffer())];
+  },
+  "a broken form": async ({ Response }) =>
+    new Response("xx", { headers: { "content-type": "multipart/form-data; boundary=zz" } }).formData(),
+  "a form without a boundary": async ({ Response }) =>
+    new Response("xx", { headers: { "content-type": "multipart/form-data" } }).formData(),
+  "no form": async ({ Response }) => new Response("xx").formData(),
+  "names of the classes": async ({ Request, Response }) => [
+    Request.name,
+    Response.name,
+    new Response().constructor.name,
+  ],
   "a urlencoded form": async ({ Request }) => {
     const body = new URLSearchParams("a=1&b=%26");
     return [...(await new Request("http://a/", { method: "POST", body }).formData())];

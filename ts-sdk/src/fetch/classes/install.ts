@@ -14,6 +14,8 @@ export function installFetchClasses(): void {
   const values = { Headers, Request, Response, fetch: fetchWith(engineFetch) };
   for (const [name, value] of Object.entries(values)) {
     Object.defineProperty(platform, name, { value, writable: true, configurable: true });
+    // A bundler gives them other names, which messages and `constructor.name` would show.
+    Object.defineProperty(value, "name", { value: name, configurable: true });
   }
 }
 

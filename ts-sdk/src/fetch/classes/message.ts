@@ -1,5 +1,6 @@
 import { platform } from "../../platform.ts";
-import { type Body, bytesOf, native, type Stream, textOf } from "./body.ts";
+import { type Body, bytesOf, type Stream, textOf } from "./body.ts";
+import { formDataOf } from "./form-data.ts";
 import type { Headers } from "./headers.ts";
 
 export const BODY: unique symbol = Symbol() as never;
@@ -33,11 +34,7 @@ export abstract class Message {
   }
 
   async formData(): Promise<unknown> {
-    const whole = await read(this, "formData");
-    const headers = new native.Headers();
-    headers.append("content-type", this.headers.get("content-type") ?? "");
-    const response = new native.Response(bytesOf(whole), { status: 200, statusText: "", headers });
-    return (response as { formData(): Promise<unknown> }).formData();
+    return formDataOf(bytesOf(await read(this, "formData")), this.headers.get("content-type") ?? "");
   }
 
   async json(): Promise<unknown> {
