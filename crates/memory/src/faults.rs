@@ -6,6 +6,7 @@
 //!
 //! A debugger that writes to this process has its faults counted as its own. So does any other writer with the rights of one.
 
+use std::ffi::c_long;
 use std::ptr::NonNull;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -17,7 +18,7 @@ use crate::region::{PAGE, Region};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Faults {
     process: i32,
-    count: i64,
+    count: c_long,
 }
 
 /// Numbers this process among those that were forked from one another. None where faults are not counted.
@@ -64,12 +65,12 @@ fn number(process: &PerProcess) -> i32 {
     }
 }
 
-fn count() -> Option<i64> {
+fn count() -> Option<c_long> {
     // SAFETY: all bits zero are a valid `rusage`.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: the structure is this function's.
     let read = unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) };
-    let count = i64::from(usage.ru_minflt) + i64::from(usage.ru_majflt);
+    let count = usage.ru_minflt + usage.ru_majflt;
     // No process comes here without a page fault.
     (read == 0 && count > 0).then_some(count)
 }

@@ -36,49 +36,38 @@ where
     B: Body<Data = Bytes>,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    check_coding(&parts.headers)?;
-    if body.is_end_stream() && !parts.headers.contains_key(CONTENT_LENGTH) {
+    let headers = &parts.headers;
+    check_coding(headers)?;
+    if body.is_end_stream() && !headers.contains_key(CONTENT_LENGTH) {
         return Ok(Bytes::new());
     }
     // Boxed, so that requests without a body do not move the space for this future.
-    Box::pin(read_some(parts, body, limits, client, room)).await
-}
-
-async fn read_some<B>(
-    parts: &Parts,
-    body: B,
-    limits: &Limits,
-    client: &Client,
-    room: &mut Room,
-) -> Result<Bytes, Problem>
-where
-    B: Body<Data = Bytes>,
-    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-{
-    let headers = &parts.headers;
-    let declared = declared_length(headers)?;
-    let mut body = std::pin::pin!(body);
-    let mut begun = false;
-    let reading = async {
-        if declared.is_some_and(|declared| declared > limits.max_body_bytes) {
-            return Err(Problem::BodyTooLarge(limits.max_body_bytes));
+    let reading = Box::pin(async move {
+        let declared = declared_length(headers)?;
+        let mut body = std::pin::pin!(body);
+        let mut begun = false;
+        let reading = async {
+            if declared.is_some_and(|declared| declared > limits.max_body_bytes) {
+                return Err(Problem::BodyTooLarge(limits.max_body_bytes));
+            }
+            let _arriving = client.upload(declared.map(size))?;
+            begun = true;
+            read_within(body.as_mut(), declared, limits.max_body_bytes, room).await
+        };
+        let read = match tokio::time::timeout(ms(limits.body_timeout_ms), reading).await {
+            Ok(read) => read,
+            Err(_) => return Err(Problem::BodyTimedOut(limits.body_timeout_ms)),
+        };
+        if let Err(Problem::BodyTooLarge(_) | Problem::NoRoom) = &read {
+            room.clear();
+            let waits = !begun && asks_first(headers);
+            if !waits && Client::must_send_all(parts.version) {
+                discard_rest(body, ms(limits.body_timeout_ms)).await;
+            }
         }
-        let _arriving = client.upload(declared.map(size))?;
-        begun = true;
-        read_within(body.as_mut(), declared, limits.max_body_bytes, room).await
-    };
-    let read = match tokio::time::timeout(ms(limits.body_timeout_ms), reading).await {
-        Ok(read) => read,
-        Err(_) => return Err(Problem::BodyTimedOut(limits.body_timeout_ms)),
-    };
-    if let Err(Problem::BodyTooLarge(_) | Problem::NoRoom) = &read {
-        room.clear();
-        let waits = !begun && asks_first(headers);
-        if !waits && Client::must_send_all(parts.version) {
-            discard_rest(body, ms(limits.body_timeout_ms)).await;
-        }
-    }
-    read
+        read
+    });
+    reading.await
 }
 
 pub(super) async fn read_within<B>(
