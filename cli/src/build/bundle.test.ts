@@ -72,7 +72,7 @@ test.each([true, false])("responses are checked when that is asked for: %s", asy
 
 describe("packages", () => {
   /** Bundles a handler beside packages that stand in its `node_modules`. */
-  async function bundledWith(handler: string, files: Readonly<Record<string, string>>) {
+  async function bundledWith(handler: string, files: Readonly<Record<string, string>>, checkResponses = false) {
     const at = await mkdtemp(join(folder, "packages-"));
     await mkdir(join(at, "src"));
     await writeFile(join(at, "tenon.toml"), '[project]\nname = "demo"\n');
@@ -81,7 +81,7 @@ describe("packages", () => {
       await mkdir(dirname(join(at, "node_modules", file)), { recursive: true });
       await writeFile(join(at, "node_modules", file), content);
     }
-    const { file, warnings, inputs } = await bundle(await requireProject(at), { minify: false, checkResponses: false });
+    const { file, warnings, inputs } = await bundle(await requireProject(at), { minify: false, checkResponses });
     return { code: await readFile(file, "utf8"), warnings, inputs: inputs.map((each) => relative(at, each)) };
   }
   const using = (value: string, before = "") =>
@@ -98,6 +98,13 @@ describe("packages", () => {
 
   const routed = (handler: string, imports = "") =>
     `${imports}\nimport { get, ok, routes } from "@tenon/sdk";\nexport default routes({ it: get("/", ${handler}) });\n`;
+
+  test.each([true, false])("console prints stacks where one is named (checkResponses: %s)", async (checkResponses) => {
+    const { code: without } = await bundledWith(routed('() => ok("console")'), {}, checkResponses);
+    expect(without).not.toContain("Assertion failed");
+    const { code } = await bundledWith(routed("() => ok(console.error(1))"), {}, checkResponses);
+    expect(code).toContain("Assertion failed");
+  });
 
   test.each([
     ["no source names", routed("() => ok({})"), {}, []],

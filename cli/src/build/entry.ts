@@ -76,11 +76,13 @@ import { ${checkResponses ? "checkResponse, " : ""}rehearse, warmUp } from "@ten
 import app from ${JSON.stringify(source)};
 
 ${refuseUnless('app?.[Symbol.for("tenon.app")] === true')}
+// The bare name of console would add the methods that format (`needs.ts`).
+const scope = globalThis;
 for (const { name, options } of app.operations) {
   for (const kind of ["path", "query", "body", "response"]) {
     const { vendor, jsonSchema } = options[kind]?.["~standard"] ?? {};
     if (vendor && vendor !== "tenon" && !jsonSchema) {
-      console.log(\`warning: \${name}: the schema of its \${kind} (\${vendor}) has no Standard JSON Schema, so there is no OpenAPI document\`);
+      scope.console.log(\`warning: \${name}: the schema of its \${kind} (\${vendor}) has no Standard JSON Schema, so there is no OpenAPI document\`);
     }
   }
 }

@@ -26,6 +26,8 @@ const globals: Readonly<Record<string, string>> = {
 const gaps: Readonly<Record<string, (code: string) => boolean>> = {
   "built-in-modules": (code) => /\.getBuiltinModule\b/.test(code) && code.includes("async_hooks"),
   "form-data": (code) => /\.formData\b/.test(code),
+  // The SDK and the entry print texts only, through a property of the globals.
+  console: (code) => /(?<![.\w$"'`-])console\b(?!\s*:[^:])|\bglobalThis\.console\b/.test(code),
   // Paths and numbers are normalized by methods of the same name, without such a form.
   normalize: (code) =>
     /\.normalize\(\s*\)/.test(code) || (/\.normalize\b/.test(code) && /["'`]NFK?[CD]["'`]/.test(code)),

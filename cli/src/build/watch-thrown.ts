@@ -20,12 +20,14 @@ type Handle = (request: Request) => Response | Promise<Response>;
  * @param page HTML, with `STACK` where the stack goes
  */
 export function watchThrown(handle: Handle, page: string): Handle {
-  const { error } = console;
+  // The bare name would add the methods that format (`needs.ts`).
+  const scope = globalThis;
+  const { error } = scope.console;
   let thrown: string | undefined;
-  console.error = (...said: unknown[]) => {
+  scope.console.error = (...said: unknown[]) => {
     // As the SDK reports an exception that nobody has caught.
     if (String(said[0]).startsWith("Uncaught exception")) thrown = String(said[0]);
-    error.apply(console, said);
+    error.apply(scope.console, said);
   };
   const encode = (text: string) => new TextEncoder().encode(text);
   const isBrowser = ({ headers }: Request) =>
