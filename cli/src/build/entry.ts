@@ -76,7 +76,7 @@ import { ${checkResponses ? "checkResponse, " : ""}rehearse, warmUp } from "@ten
 import app from ${JSON.stringify(source)};
 
 ${refuseUnless('app?.[Symbol.for("tenon.app")] === true')}
-// The bare name of console would add the methods that format (`needs.ts`).
+// The bare name of console would add the methods that format.
 const scope = globalThis;
 for (const { name, options } of app.operations) {
   for (const kind of ["path", "query", "body", "response"]) {

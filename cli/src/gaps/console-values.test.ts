@@ -82,7 +82,7 @@ test("bounds what it prints, and survives values that throw", () => {
   const circular = thrown("A", "a");
   circular.cause = circular;
   expect(printable([circular])).toEqual([stack("A", "a")]);
-  const self: Record<string, unknown> = { error: circular };
+  const self: { error: Error; self?: unknown } = { error: circular };
   self.self = self;
   const [copy] = printable([self]) as [typeof self];
   expect(copy.self).toBe(copy);
