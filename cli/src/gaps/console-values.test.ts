@@ -1,3 +1,4 @@
+import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { printable } from "./console-values.ts";
 
@@ -30,7 +31,7 @@ test("leaves values as they are without an error and a placeholder", () => {
   class Of {
     a = [1];
   }
-  const circular: Record<string, unknown> = {
+  const circular: { [key: string]: unknown; self?: unknown } = {
     map: new Map([[1, new Set([2])]]),
     of: new Of(),
     bytes: new Uint8Array(1),
@@ -48,6 +49,12 @@ test("prints an error as its title, its stack and its causes", () => {
   expect(printable([thrown("TypeError", "outer", { cause })])).toEqual([
     `${stack("TypeError", "outer")}\nCaused by: ${stack("RangeError", "inner")}\nCaused by: a text`,
   ]);
+});
+
+test("knows an error of another realm", () => {
+  const error = runInNewContext('new RangeError("of a realm")');
+  error.stack = "a@a.js:1:2";
+  expect(printable([error])).toEqual(["RangeError: of a realm\na@a.js:1:2"]);
 });
 
 test("prints an error's title once where the stack has it", () => {

@@ -22,6 +22,10 @@ export function printable(values: readonly unknown[]): readonly unknown[] {
   }
 }
 
+/** Reports whether a value is an error of any realm. */
+const isError = (value: unknown): value is Error =>
+  value instanceof Error || Object.prototype.toString.call(value) === "[object Error]";
+
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
 
 /** Fills placeholders (Console Standard, section 2.2). An object stays a value of its own, which the engine prints. */
@@ -77,7 +81,7 @@ function withStacks(values: readonly unknown[]): readonly unknown[] {
   if (found.size === 0) return values;
   const last = values.at(-1);
   let text = "";
-  if (last instanceof Error) {
+  if (isError(last)) {
     shown.pop();
     found.delete(last);
     text = stacksOf([last, ...found]);
@@ -90,7 +94,7 @@ function withStacks(values: readonly unknown[]): readonly unknown[] {
 
 /** Copies lists, maps, sets and objects that may hold errors, with a title in the place of each error. */
 function copyOf(value: unknown, found: Set<Error>, copies: Map<object, unknown>, depth: number): unknown {
-  if (value instanceof Error) {
+  if (isError(value)) {
     found.add(value);
     return titleOf(value);
   }
@@ -144,7 +148,7 @@ function stacksOf(errors: readonly Error[]): string {
     const { error, label } = left.shift() as (typeof left)[number];
     if (done.has(error)) continue;
     done.add(error);
-    if (!(error instanceof Error)) {
+    if (!isError(error)) {
       texts.push(`${label}${String(error)}`);
       continue;
     }
