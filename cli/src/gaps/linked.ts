@@ -33,7 +33,7 @@ function take(at: number, type: string | undefined): number | bigint | undefined
 export interface ModuleMemory {
   /** Copies bytes out of the memory. Throws a RangeError beyond its end. */
   read(offset: number, length: number): Uint8Array<ArrayBuffer>;
-  /** Copies bytes into the memory. Throws a RangeError beyond its end. */
+  /** Copies bytes into the memory. Throws a RangeError beyond its end, and a TypeError for another type. */
   write(offset: number, bytes: Uint8Array): void;
   /** Bytes. */
   readonly size: number;
@@ -117,6 +117,9 @@ export class LinkedModule {
         }
       },
       write(offset, from) {
+        // A text and another view have a length, too.
+        if (tagOf(from) !== "Uint8Array")
+          throw new TypeError(`memory.write: the bytes are a Uint8Array, and not ${kindOf(from)}`);
         const its = engine();
         const { length } = from;
         if (length === 0) return copy(WRITE, its, offset, 0, 0);
@@ -143,3 +146,12 @@ export class LinkedModule {
 }
 
 const isAddress = (value: number): boolean => Number.isInteger(value) && value >= 0 && value < 2 ** 32;
+
+/** The class of a value of any realm, such as `Uint8Array`: the bytes of a request are of another realm. */
+const tagOf = (value: unknown): string => Object.prototype.toString.call(value).slice(8, -1);
+
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  const kind = typeof value === "object" ? tagOf(value) : typeof value;
+  return `${/^[AEIO]/i.test(kind) ? "an" : "a"} ${kind}`;
+}

@@ -51,6 +51,13 @@ test("a memory is copied from and to, within its bounds", async () => {
   ] as const)
     expect(() => m.read(at, length)).toThrow(RangeError);
   expect(() => m.write(65_536, new Uint8Array(1))).toThrow(RangeError);
+  for (const [value, kind] of [
+    ["text", "a string"],
+    [new Uint16Array(1), "a Uint16Array"],
+  ] as const)
+    expect(() => m.write(0, value as never)).toThrow(
+      new TypeError(`memory.write: the bytes are a Uint8Array, and not ${kind}`),
+    );
   expect([m.grow(1), m.size]).toEqual([1, 131_072]);
   expect(() => m.grow(1)).toThrow(RangeError);
 });

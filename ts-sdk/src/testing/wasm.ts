@@ -1,6 +1,8 @@
 /** WebAssembly modules in tests: what a build links to the component, Node runs itself. */
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
+import { isBytes } from "../http/bytes.ts";
+import { typeName } from "../http/type-name.ts";
 
 /** The part of Node's `WebAssembly` that is used; its types are those of browsers. */
 interface Api {
@@ -81,6 +83,7 @@ function memoryOf(memory: Memory): object {
       return new Uint8Array(memory.buffer).slice(offset, offset + length);
     },
     write(offset: number, bytes: Uint8Array) {
+      if (!isBytes(bytes)) throw new TypeError(`memory.write: the bytes are a Uint8Array, and not ${typeName(bytes)}`);
       within(offset, bytes.length);
       new Uint8Array(memory.buffer).set(bytes, offset);
     },
