@@ -225,10 +225,24 @@ export const declared = key;`,
     await expect(readdir(join(at, "dist"))).rejects.toThrow();
   });
 
-  test("what is exported and is no application", async () => {
-    const at = await project("exports", { "handler.ts": "export default { foo: 1 };\n" });
+  const both = "export default routes({ … }), or an object with fetch(request)";
+  const unused = 'import { get, ok, routes } from "@tenon/sdk";\nroutes({ a: get("/", () => ok({})) });';
+  test.each([
+    ["object", "", "{ foo: 1, bar: 2 }", "an object with foo, bar"],
+    ["empty", "", "{}", "{}"],
+    ["null", "", "null", "null"],
+    ["function", "", "function handle() {}", "a function"],
+    ["class", "", "class App {}", "a class"],
+    ["number", "", "7", "a number"],
+    ["array", "", "[1]", "an Array"],
+    ["beside-routes", unused, "() => 1", "a function"],
+    ["empty-beside-routes", unused, "{}", "an object without properties"],
+  ])("what is exported and is no application: %s", async (name, before, exported, kind) => {
+    const at = await project(`exports-${name}`, { "handler.ts": `${before}\n\nexport default ${exported};\n` });
     const { status, stderr } = build(at);
-    expect(stderr).toMatch(/error: src\/handler\.ts: the default export is not the result of routes\(\): .*\n$/);
+    const line = before.split("\n").length + 2;
+    expect(stderr).toContain(`error: src/handler.ts:${line}:16: the default export is ${kind}: ${both}\n  ${line} | `);
+    expect(stderr).not.toContain("hint");
     expect(status).toBe(1);
   });
 

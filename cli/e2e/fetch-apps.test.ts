@@ -69,11 +69,15 @@ test("Hono's fire() and a listener that does not respond", async () => {
 });
 
 test.each([
-  ["neither", "export const app = 1;", /it has no default export and no listener of fetch: export default routes/],
+  [
+    "neither",
+    "export const app = 1;",
+    /error: src\/handler\.ts: it has no default export and no listener of fetch: export default routes.*\n$/,
+  ],
   [
     "both",
     'addEventListener("fetch", () => {});\nexport default { fetch: () => new Response("a") };',
-    /it has a default export and a listener of fetch, and only one of them can answer/,
+    /error: src\/handler\.ts:2:16: it has a default export and a listener of fetch, and only one of them can answer/,
   ],
   [
     "routes",
@@ -83,6 +87,7 @@ test.each([
 ])("a module with %s ends the build", async (name, handler, message) => {
   const { status, stderr } = build(await project(name, handler));
   expect([status, stderr]).toEqual([1, expect.stringMatching(message)]);
+  expect(stderr).not.toContain("hint");
 });
 
 test("itty-router routes, parses bodies, and answers what it does not know", async () => {

@@ -13,10 +13,24 @@ export const entryName = "tenon-entry";
 /** Code that runs before all modules: until the entry itself runs, `env` and the like are refused. */
 export const prologue = `globalThis[Symbol.for("tenon.building")] = new Map();\n(${ownTimers})();\n(${warmUpEngine})();`;
 
-/** Refuses a default export of another kind; `isApp` is the condition in the entry. */
+/** The forms of a default export, for errors. */
+export const appForms = "export default routes({ … }), or an object with fetch(request)";
+
+/** Refuses a default export of another kind, which it names; `isApp` is the condition in the entry. */
 const refuseUnless = (isApp: string) => `if (!(${isApp})) {
-  throw new TypeError("the default export is not the result of routes(): export default routes({ … })");
+  throw new TypeError(\`the default export is \${(${kindOf})(app)}: ${appForms}\`);
 }`;
+
+/** Names the kind of a value. Runs inside the component, and so is all in one. */
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (typeof value === "function") return String(value).startsWith("class") ? "a class" : "a function";
+  if (typeof value !== "object") return `a ${typeof value}`;
+  const [kind] = /\w+(?=]$)/.exec(Object.prototype.toString.call(value)) ?? [];
+  if (kind !== "Object") return `${/^[AEIO]/.test(String(kind)) ? "an" : "a"} ${kind}`;
+  const keys = Object.keys(value).slice(0, 5).join(", ");
+  return keys === "" ? "an object without properties" : `an object with ${keys}`;
+}
 
 /**
  * Connects the handler module to the component's exports. The SDK looks the environment up by its key when a handler asks

@@ -3,14 +3,19 @@ import { basename, relative, resolve } from "node:path";
 import { TenonError } from "../errors.ts";
 import type { Bundle } from "./bundle.ts";
 import { codeFrame } from "./code-frame.ts";
+import { defaultExportOf } from "./default-export.ts";
 import { type Failure, failureIn, placesIn, rejectionIn } from "./engine-output.ts";
-import { entryName } from "./entry.ts";
+import { appForms, entryName } from "./entry.ts";
 import { type Place, SourceMap } from "./place.ts";
 import { isOfSdk } from "./sdk-names.ts";
 import { isOfNode } from "./stand-ins.ts";
 
 /** The entry's error about routes that are declared and in no app. */
 const LOST = "no routes() has ";
+
+/** The SDK's error about an empty default export, and its errors about a module that has no app or several. */
+const NO_EXPORT = "it has no default export";
+const APPS = /^TypeError: it has (?:no|a) default export and /;
 
 /** The hint for a failing top level. */
 const topLevelHint =
@@ -90,13 +95,24 @@ async function errorOf({ reason, frames }: Failure, bundle: Bundle): Promise<Ten
   const map = await SourceMap.read(bundle.sourceMap);
   const places = placesOf(frames, map);
   // An exception of the entry concerns the handler module as a whole.
-  if (places[0] !== undefined && isOfEntry(places[0]))
-    return new TenonError("BUILD", `${shown(bundle)}: ${reason.replace(/^TypeError: /, "")}`);
+  if (APPS.test(reason) || (places[0] !== undefined && isOfEntry(places[0]))) return wrongExport(reason, bundle);
   const said = reason.includes(LOST) ? reason.replace(/^Error: /, "") : `the module's top level failed: ${reason}`;
   const place = await placeToTell(places);
   if (place === undefined) return new TenonError("BUILD", `${shown(bundle)}: ${said}`, hintFor(reason));
   const code = place.text === undefined ? "" : `\n${codeFrame(place.text, place.line, place.column)}`;
   return new TenonError("BUILD", `${place.file}:${place.line}:${place.column}: ${said}${code}`, hintFor(reason));
+}
+
+/** The error about an exported value, at the default export if the handler module has one. */
+async function wrongExport(reason: string, bundle: Bundle): Promise<TenonError> {
+  const said = reason.replace(/^TypeError: /, "");
+  const found = await defaultExportOf(bundle.source);
+  if (found === undefined) return new TenonError("BUILD", `${shown(bundle)}: ${said}`);
+  const { line, column, text, code } = found;
+  const isShort = code.length <= 40 && !code.includes("\n");
+  const empty = `the default export is ${isShort ? code : "empty"}: ${appForms}`;
+  const told = said.startsWith(NO_EXPORT) ? empty : said;
+  return new TenonError("BUILD", `${shown(bundle)}:${line}:${column}: ${told}\n${codeFrame(text, line, column)}`);
 }
 
 /**
@@ -122,7 +138,8 @@ const isOfEntry = ({ file }: Place) => basename(file) === entryName;
 
 const shown = ({ source }: Bundle) => relative(process.cwd(), source);
 
-function hintFor(reason: string): string {
+function hintFor(reason: string): string | undefined {
+  if (reason.startsWith("TypeError: it has routes and a listener of fetch")) return undefined;
   if (/invalid property name in regular expression/.test(reason)) {
     return (
       "the JavaScript engine has no tables of Unicode, so the build writes \\p{…} out where the text of a regular expression is " +
