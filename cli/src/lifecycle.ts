@@ -2,6 +2,9 @@
 import { closeSync, openSync } from "node:fs";
 import { exitCode } from "./errors.ts";
 
+/** The note of a server that ends. */
+export const stopping = "after running requests; Ctrl-C again stops at once";
+
 /** Waits for the signals that end a server, from when it is made. A second Ctrl-C ends the process at once. */
 export class Lifecycle {
   /** The exit code by cause: 0 for SIGTERM, 130 for Ctrl-C and a closed terminal. */

@@ -3,7 +3,7 @@ import { openBrowser } from "../dev/browser.ts";
 import { type KeyActions, keyHelp, listenForKeys } from "../dev/keys.ts";
 import type { DevSession } from "../dev/session.ts";
 import { exitCode } from "../errors.ts";
-import { Lifecycle } from "../lifecycle.ts";
+import { Lifecycle, stopping } from "../lifecycle.ts";
 import { type CommonOptions, parsePort, terminalFor, withCommonOptions } from "../options.ts";
 import { requireProject } from "../project/project.ts";
 import type { Terminal } from "../terminal.ts";
@@ -43,6 +43,7 @@ export function devCommand(program: Command): void {
       // Whatever comes first: a failure to start, or the end.
       await Promise.race([session.start().then(() => announce(session, terminal)), lifecycle.ended]);
       process.exitCode = await lifecycle.ended;
+      terminal.note("Stop", stopping);
     } finally {
       giveBack();
       lifecycle.end(exitCode.failed);

@@ -2,7 +2,7 @@ import { join, relative } from "node:path";
 import type { Command } from "commander";
 import type { Admin } from "../admin/server.ts";
 import { exitCode, failureToTell } from "../errors.ts";
-import { Lifecycle } from "../lifecycle.ts";
+import { Lifecycle, stopping } from "../lifecycle.ts";
 import { pathOf } from "../module-source.ts";
 import { formatReference, parseReference } from "../oci/reference.ts";
 import { type CommonOptions, parsePort, suggestPort, terminalFor, withCommonOptions } from "../options.ts";
@@ -83,7 +83,7 @@ export function runCommand(program: Command): void {
       terminal.note("Drain", `for ${server.drainMs} ms, while /ready answers 503`);
       await runtime.drain();
     }
-    terminal.note("Stop", "after running requests; Ctrl-C again stops at once");
+    terminal.note("Stop", stopping);
     await Promise.all(ending);
     await runtime.close();
     process.exit();

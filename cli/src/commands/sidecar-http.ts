@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { TenonError } from "../errors.ts";
 import { HttpSidecar, httpSidecarLimits } from "../http-sidecar/server.ts";
-import { Lifecycle } from "../lifecycle.ts";
+import { Lifecycle, stopping } from "../lifecycle.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
 import {
   endOf,
@@ -78,7 +78,7 @@ async function serve({ headerFile, allow, rate, ...options }: Options): Promise<
   terminal.note("Serve", `${options.upstream} at ${sidecar.address}`);
   if (options.json) process.stdout.write(`${JSON.stringify({ kind: "http", address: sidecar.address })}\n`);
   process.exitCode = await endOf(lifecycle, options, terminal);
-  terminal.note("Stop", "after running requests; Ctrl-C again stops at once");
+  terminal.note("Stop", stopping);
   await sidecar.close();
   process.exit();
 }

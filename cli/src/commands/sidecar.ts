@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { TenonError } from "../errors.ts";
-import { Lifecycle } from "../lifecycle.ts";
+import { Lifecycle, stopping } from "../lifecycle.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
 import { hasPassword } from "../project/config/addresses.ts";
 import { camelCase } from "../project/config/key.ts";
@@ -102,7 +102,7 @@ async function serve(kind: SidecarKind, options: Options, more: Partial<SidecarO
   terminal.note("Serve", `${kind} at ${sidecar.address}`);
   if (options.json) process.stdout.write(`${JSON.stringify({ kind, address: sidecar.address })}\n`);
   process.exitCode = await endOf(lifecycle, options, terminal);
-  terminal.note("Stop", "after running requests; Ctrl-C again stops at once");
+  terminal.note("Stop", stopping);
   await sidecar.close();
   process.exit();
 }
