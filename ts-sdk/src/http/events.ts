@@ -1,5 +1,6 @@
 import { encodeUtf8 } from "../platform.ts";
 import { writeJson } from "./json.ts";
+import { typeName } from "./type-name.ts";
 
 /** An event that `sse` sends (HTML, section 9.2.6). */
 export interface ServerSentEvent {
@@ -21,8 +22,10 @@ export interface ServerSentEvent {
  */
 export function encodeEvent(value: unknown): Uint8Array {
   if (typeof value !== "object" || value === null)
-    throw new TypeError("sse: an event is { event?, data, id?, retry? }");
+    throw new TypeError(`sse: an event is { event?, data, id?, retry? }, and not ${typeName(value)}`);
   const { event, data, id, retry } = value as ServerSentEvent;
+  if (data === undefined || typeof data === "function" || typeof data === "symbol")
+    throw new TypeError(`sse: "data" is ${typeName(data)}, which can't be sent as JSON`);
   let text = field("event", event);
   for (const line of (typeof data === "string" ? data : writeJson(data)).split(/\r\n|\r|\n/)) text += `data: ${line}\n`;
   text += field("id", id);

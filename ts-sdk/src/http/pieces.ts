@@ -3,6 +3,7 @@ import { reportError } from "../app/report.ts";
 import { platform, streamKey } from "../platform.ts";
 import type { RawResponse } from "../raw.ts";
 import { isBytes } from "./bytes.ts";
+import { typeName } from "./type-name.ts";
 
 /** A source of pieces; async iterators fit. */
 export interface PieceReader {
@@ -160,5 +161,5 @@ export async function soon<T>(promise: Promise<T>, turns: number): Promise<T | u
 /** Passes pieces on that are bytes. @throws TypeError for any other */
 export function checkBytes(value: unknown): Uint8Array {
   if (isBytes(value)) return value;
-  throw new TypeError("a piece of a streamed body is a text or a Uint8Array");
+  throw new TypeError(`a piece of a streamed body is a text or a Uint8Array, and not ${typeName(value)}`);
 }

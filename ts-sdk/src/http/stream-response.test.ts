@@ -177,7 +177,9 @@ describe("stream", () => {
       }
     };
     await expect((await streamed(wrong).get("/")).read()).rejects.toThrow("broke off");
-    expect(reported.mock.calls[0]?.[0]).toContain("a piece of a streamed body is a text or a Uint8Array");
+    expect(reported.mock.calls[0]?.[0]).toContain(
+      "a piece of a streamed body is a text or a Uint8Array, and not an Object",
+    );
     expect(ended).toEqual(["finally"]);
   });
 
@@ -312,12 +314,13 @@ describe("sse", () => {
   });
 
   it.each([
-    ["text", "sse: an event is"],
+    ["text", "sse: an event is { event?, data, id?, retry? }, and not a string"],
     [{ data: 1, event: "a\nb" }, '"event" is one line'],
     [{ data: 1, id: "a\0" }, '"id" is one line'],
     [{ data: 1, id: "a\r" }, '"id" is one line'],
     [{ data: 1, retry: -1 }, '"retry" is a whole number'],
-    [{ data: undefined }, "can't be sent as JSON"],
+    [{ data: undefined }, 'sse: "data" is undefined, which can\'t be sent as JSON'],
+    [{ data: () => 1 }, 'sse: "data" is a function, which can\'t be sent as JSON'],
   ])("breaks off at %j", async (event, said) => {
     const reported = vi.spyOn(console, "error").mockReturnValue();
     await expect((await events(event).get("/")).read()).rejects.toThrow("broke off");
