@@ -161,10 +161,13 @@ use(bearer(() => undefined)).get("/", (_, _req, { user }) => {
 signature({ scheme: "stripe" });
 signature({ scheme: "standard-webhooks", secret: async () => secret("X"), tolerance: 60 });
 secureHeaders({ "x-frame-options": "DENY", "content-security-policy": false });
+secureHeaders({ "x-frame-options": true, xContentTypeOptions: false, permissionsPolicy: "camera=()" });
 // @ts-expect-error a header is a text, or left out by false
-secureHeaders({ "x-frame-options": true });
+secureHeaders({ "x-frame-options": 1 });
+// @ts-expect-error this header has no default
+secureHeaders({ permissionsPolicy: true });
 // @ts-expect-error the names are those of headers
-secureHeaders({ xFrameOptions: false });
+secureHeaders({ xFrameOption: false });
 // @ts-expect-error etag has no options
 etag({ weak: true });
 // @ts-expect-error the arguments are texts or bytes
