@@ -136,7 +136,7 @@ describe("what fails says where, and what to do", () => {
     [
       "the time",
       answering("started", "const started = performance.now();"),
-      /error: src\/handler\.ts: the module's top level failed: it calls what exists only while a request is answered/,
+      /error: src\/handler\.ts:2:\d+: the module's top level failed: Error: performance\.now\(\) works in a handler, not at top level/,
       /hint: the top level runs while building/,
     ],
     [

@@ -1,6 +1,7 @@
 /** The generated entry of a bundle, which connects the handler module with the component's exports. */
 import { thrownPage } from "../dev/error-page.ts";
 import { ownTimers } from "./own-timers.ts";
+import { refuseClock } from "./refuse-clock.ts";
 import { warmUpEngine } from "./warm-up-engine.ts";
 import { watchThrown } from "./watch-thrown.ts";
 
@@ -11,7 +12,7 @@ import { watchThrown } from "./watch-thrown.ts";
 export const entryName = "tenon-entry";
 
 /** Code that runs before all modules: until the entry itself runs, `env` and the like are refused. */
-export const prologue = `globalThis[Symbol.for("tenon.building")] = new Map();\n(${ownTimers})();\n(${warmUpEngine})();`;
+export const prologue = `globalThis[Symbol.for("tenon.building")] = new Map();\n(${ownTimers})();\n(${refuseClock})();\n(${warmUpEngine})();`;
 
 /** The forms of a default export, for errors. */
 export const appForms = "export default routes({ … }), or an object with fetch(request)";
@@ -40,6 +41,7 @@ function kindOf(value: unknown): string {
  */
 const connect = (handle: string) => `globalThis[Symbol.for("tenon.environment")] = getEnvironment;
 delete globalThis[Symbol.for("tenon.building")];
+globalThis[Symbol.for("tenon.clock")]();
 const forgetTimers = globalThis[Symbol.for("tenon.timers")];
 const handle = ${handle};
 const streamKey = Symbol.for("tenon.stream");
