@@ -24,8 +24,7 @@ export function encodeEvent(value: unknown): Uint8Array {
   if (typeof value !== "object" || value === null)
     throw new TypeError(`sse: an event is { event?, data, id?, retry? }, and not ${typeName(value)}`);
   const { event, data, id, retry } = value as ServerSentEvent;
-  if (data === undefined || typeof data === "function" || typeof data === "symbol")
-    throw new TypeError(`sse: "data" is ${typeName(data)}, which can't be sent as JSON`);
+  if (data === undefined) throw new TypeError('sse: "data" is undefined');
   let text = field("event", event);
   for (const line of (typeof data === "string" ? data : writeJson(data)).split(/\r\n|\r|\n/)) text += `data: ${line}\n`;
   text += field("id", id);
