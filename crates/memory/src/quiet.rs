@@ -27,14 +27,14 @@ pub(crate) struct Quiet {
 impl Quiet {
     /// Notes that the look found a page unchanged, and returns whether it is to be given back. Offsets ascend.
     pub(crate) fn note(&mut self, page: usize) -> bool {
-        let looks = 1 + found(&self.looks, page).map_or(0, |index| self.looks[index].1);
-        let before = found(&self.returned, page);
+        let looks = 1 + find(&self.looks, page).map_or(0, |index| self.looks[index].1);
+        let before = find(&self.returned, page);
         let times = before.map_or(0, |index| self.returned[index].1);
         if looks < QUIET << times.min(DOUBLINGS) {
             self.next.push((page, looks));
             return false;
         }
-        match self.returned.binary_search_by_key(&page, |(page, _)| *page) {
+        match before {
             Ok(index) => self.returned[index].1 = times.saturating_add(1),
             Err(_) if self.returned.len() >= MAX_RETURNED => self.returned.clear(),
             Err(index) => self.returned.insert(index, (page, 1)),
@@ -56,8 +56,9 @@ impl Quiet {
     }
 }
 
-fn found(pages: &[(usize, u8)], page: usize) -> Option<usize> {
-    pages.binary_search_by_key(&page, |(page, _)| *page).ok()
+/// The index of a page, or the one where it would be inserted.
+fn find(pages: &[(usize, u8)], page: usize) -> Result<usize, usize> {
+    pages.binary_search_by_key(&page, |(page, _)| *page)
 }
 
 #[cfg(test)]

@@ -101,7 +101,7 @@ fn pages_that_a_smaller_memory_grows_to_are_reset() {
     });
 }
 
-/// What would happen where the system did not count a page fault: a look finds the page, and all slots scan from then on.
+/// A system may fail to count a page fault. A look finds the page then, and all slots scan from then on.
 #[test]
 fn a_page_that_no_fault_has_shown_ends_the_trust_in_them() {
     let (mut slot, _image) = slot();
