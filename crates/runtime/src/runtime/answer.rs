@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HOST, HeaderValue};
+use http::header::{CONTENT_TYPE, HOST};
 use http::request::Parts;
 use http::uri::{Authority, PathAndQuery};
-use http::{Method, Request, Response, StatusCode, Version};
+use http::{Method, Request, Response, StatusCode};
 use http_body::Body;
 
 use super::Runtime;
@@ -33,7 +33,7 @@ use crate::request::limits;
 use crate::request::origin::Origin;
 use crate::request::problem::Problem;
 use crate::request::route::{Route, below_prefix, with_path};
-use crate::request::target::{Target, is_host};
+use crate::request::target::{Target, name_host};
 use crate::telemetry::exchange::Exchange;
 use crate::telemetry::metrics::{Count, Format};
 use tenon_http_server::discard;
@@ -446,58 +446,4 @@ fn no_content() -> Response<ResponseBody> {
     let mut response = Response::new(ResponseBody::from(Bytes::new()));
     *response.status_mut() = StatusCode::NO_CONTENT;
     response
-}
-
-/// Requires that a request names its host once, and without a user name (RFC 9112, section 3.2; RFC 9110, section 4.2.4).
-/// Before HTTP/1.1 the name is optional, and the server's own takes its place (RFC 9112, section 3.3).
-fn name_host(parts: &mut Parts) -> Result<(), Problem> {
-    let mut hosts = parts.headers.get_all(HOST).iter();
-    let (first, second) = (hosts.next(), hosts.next());
-    let said = [parts.uri.authority().map(|authority| authority.as_str().as_bytes()), first.map(HeaderValue::as_bytes)];
-    if second.is_some() || !said.iter().flatten().all(|host| is_host(host)) {
-        return Err(Problem::NoHost);
-    }
-    if said == [None, None] {
-        if parts.version > Version::HTTP_10 {
-            return Err(Problem::NoHost);
-        }
-        parts.headers.insert(HOST, HeaderValue::from_static("localhost"));
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_request_names_one_host() {
-        let named = |uri: &str, hosts: &[&str], version| {
-            let mut builder = Request::builder().uri(uri).version(version);
-            for host in hosts {
-                builder = builder.header(HOST, *host);
-            }
-            let mut parts = builder.body(()).unwrap().into_parts().0;
-            name_host(&mut parts).ok().map(|()| parts.headers.get(HOST).map(|host| host.to_str().unwrap().to_string()))
-        };
-        for host in ["a", "a.example:80", "127.0.0.1:3000", "[::1]:3000", "a_b"] {
-            assert_eq!(named("/x", &[host], Version::HTTP_11), Some(Some(host.to_string())), "{host}");
-        }
-        assert_eq!(named("http://a/x", &[], Version::HTTP_2), Some(None));
-        assert_eq!(named("http://a/x", &["b"], Version::HTTP_11), Some(Some("b".to_string())));
-        assert_eq!(named("/x", &[], Version::HTTP_10), Some(Some("localhost".to_string())));
-        for (uri, hosts) in [
-            ("/x", &[][..]),
-            ("/x", &["a", "a"]),
-            ("/x", &["a b/c"]),
-            ("/x", &["a/c"]),
-            ("/x", &["u@a"]),
-            ("/x", &[""]),
-            ("/x", &["a:1.2"]),
-            ("http://[::1].:80/x", &["a"]),
-            ("http://u:p@a/x", &["a"]),
-        ] {
-            assert_eq!(named(uri, hosts, Version::HTTP_11), None, "{uri} {hosts:?}");
-        }
-    }
 }
