@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::Instant;
 
 use crate::service::AskError;
 
@@ -25,6 +26,9 @@ pub(crate) trait LeasedWork: Send + Sync + 'static {
     /// A unit of it.
     type Item: Send + 'static;
 
+    /// How an item ended.
+    type End: Send + Sync;
+
     /// Its name in the log.
     const STEP: &'static str;
 
@@ -37,8 +41,14 @@ pub(crate) trait LeasedWork: Send + Sync + 'static {
     /// Leases up to `max` items.
     fn lease(&self, max: usize) -> impl Future<Output = Result<Vec<Self::Item>, AskError>> + Send;
 
-    /// Does an item, and reports its end. When this fails, the item's lease ends by itself.
-    fn settle(&self, item: Self::Item) -> impl Future<Output = Result<(), AskError>> + Send;
+    /// The time for which an item is leased.
+    fn lease_time(&self) -> Duration;
+
+    /// Does an item.
+    fn handle(&self, item: Self::Item) -> impl Future<Output = Self::End> + Send;
+
+    /// Tells the sidecar how an item ended. Without effect when its lease is over, or when the sidecar knows the end.
+    fn settle(&self, end: &Self::End) -> impl Future<Output = Result<(), AskError>> + Send;
 
     /// The sentence for a lease that failed; it is reported once until leases work again.
     fn lease_failed(&self, error: &AskError) -> String;
@@ -80,13 +90,14 @@ async fn run<W: LeasedWork>(work: Arc<W>, report: Report, mut closed: watch::Rec
             continue;
         }
         let pause = if work.is_ready() {
+            let leased = Instant::now();
             match work.lease(room).await {
                 Ok(items) => {
                     is_failing = false;
                     let is_idle = items.is_empty();
                     for item in items {
-                        let (work, report) = (Arc::clone(&work), Arc::clone(&report));
-                        handled.spawn(async move { settle(&*work, item, &report).await });
+                        let (work, report, closed) = (Arc::clone(&work), Arc::clone(&report), closed.clone());
+                        handled.spawn(async move { complete(&*work, item, leased, &report, closed).await });
                     }
                     is_idle.then_some(POLL)
                 }
@@ -108,8 +119,23 @@ async fn run<W: LeasedWork>(work: Arc<W>, report: Report, mut closed: watch::Rec
     handled.join_all().await;
 }
 
-async fn settle<W: LeasedWork>(work: &W, item: W::Item, report: &Report) {
-    if let Err(error) = work.settle(item).await {
-        report(W::STEP, work.settle_failed(&error));
+/// Does an item, and tells the sidecar how it ended: again and again while the sidecar is away, until the lease is over or the consumer is
+/// closed. Then the item is leased again.
+async fn complete<W: LeasedWork>(
+    work: &W,
+    item: W::Item,
+    leased: Instant,
+    report: &Report,
+    mut closed: watch::Receiver<bool>,
+) {
+    let end = work.handle(item).await;
+    let mut pause = POLL;
+    while let Err(error) = work.settle(&end).await {
+        if !error.is_temporary() || *closed.borrow() || leased.elapsed() + pause >= work.lease_time() {
+            report(W::STEP, work.settle_failed(&error));
+            return;
+        }
+        let _ = tokio::time::timeout(pause, closed.changed()).await;
+        pause = (pause * 2).min(PAUSE);
     }
 }

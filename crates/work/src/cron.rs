@@ -91,6 +91,9 @@ struct Leased {
 impl<R: Routes> LeasedWork for Cron<R> {
     type Item = Run;
 
+    /// The body of the report.
+    type End = Value;
+
     const STEP: &'static str = "Cron";
 
     fn concurrency(&self) -> usize {
@@ -115,7 +118,11 @@ impl<R: Routes> LeasedWork for Cron<R> {
         Ok(leased.map_err(|error| AskError::Body(error.to_string()))?.runs)
     }
 
-    async fn settle(&self, run: Run) -> Result<(), AskError> {
+    fn lease_time(&self) -> Duration {
+        self.lease
+    }
+
+    async fn handle(&self, run: Run) -> Value {
         let Run { id, module, method, path, headers, body, receipt } = run;
         let headers = headers.into_iter().collect();
         let body = body.unwrap_or_default().into();
@@ -124,8 +131,11 @@ impl<R: Routes> LeasedWork for Cron<R> {
             Ok(status) => done["status"] = status.as_u16().into(),
             Err(error) => done["error"] = error.into(),
         }
-        self.service.work(Method::POST, "/cron-runs/done", &done).await?;
-        Ok(())
+        done
+    }
+
+    async fn settle(&self, done: &Value) -> Result<(), AskError> {
+        self.service.work(Method::POST, "/cron-runs/done", done).await.map(drop)
     }
 
     fn lease_failed(&self, error: &AskError) -> String {

@@ -1,6 +1,7 @@
 //! Consumers of queues: they lease messages of the sidecar `queue`, call the module's route with each, and report how it ended.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::Method;
@@ -63,6 +64,9 @@ impl<R: Routes> Queue<R> {
 impl<R: Routes> LeasedWork for Queue<R> {
     type Item = Message;
 
+    /// The action of the sidecar, and the body of the report.
+    type End = (&'static str, Value);
+
     const STEP: &'static str = "Queue";
 
     fn concurrency(&self) -> usize {
@@ -81,25 +85,36 @@ impl<R: Routes> LeasedWork for Queue<R> {
         Ok(leased.map_err(|error| AskError::Body(error.to_string()))?.messages)
     }
 
-    async fn settle(&self, message: Message) -> Result<(), AskError> {
+    fn lease_time(&self) -> Duration {
+        Duration::from_millis(self.options.visibility_ms)
+    }
+
+    async fn handle(&self, message: Message) -> Self::End {
         let QueueOptions { module, path, max_attempts, .. } = &self.options;
-        let body = serde_json::to_vec(&message).map_err(|error| AskError::Body(error.to_string()))?;
-        let status = self.routes.call(RouteCall {
-            module: module.clone(),
-            method: "POST".to_string(),
-            path: path.clone(),
-            headers: vec![("content-type".to_string(), "application/json".to_string())],
-            body: body.into(),
-        });
+        let is_done = match serde_json::to_vec(&message) {
+            Ok(body) => {
+                let call = RouteCall {
+                    module: module.clone(),
+                    method: "POST".to_string(),
+                    path: path.clone(),
+                    headers: vec![("content-type".to_string(), "application/json".to_string())],
+                    body: body.into(),
+                };
+                self.routes.call(call).await.is_ok_and(|status| status.is_success())
+            }
+            Err(_) => false,
+        };
         let mut lease = json!({ "id": message.id, "receipt": message.receipt });
-        if status.await.is_ok_and(|status| status.is_success()) {
-            self.ask("done", &lease).await?;
-        } else {
-            lease["attempts"] = message.attempts.into();
-            lease["max_attempts"] = (*max_attempts).into();
-            self.ask("retry", &lease).await?;
+        if is_done {
+            return ("done", lease);
         }
-        Ok(())
+        lease["attempts"] = message.attempts.into();
+        lease["max_attempts"] = (*max_attempts).into();
+        ("retry", lease)
+    }
+
+    async fn settle(&self, (action, lease): &Self::End) -> Result<(), AskError> {
+        self.ask(action, lease).await.map(drop)
     }
 
     fn lease_failed(&self, error: &AskError) -> String {

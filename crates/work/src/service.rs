@@ -95,9 +95,20 @@ pub enum AskError {
     /// The path does not fit into a request.
     #[error("it cannot be asked: {0}")]
     Request(#[from] http::Error),
-    /// The sidecar refused.
-    #[error("{0}")]
-    Refused(String),
+    /// The sidecar refused, with this status.
+    #[error("{1}")]
+    Refused(StatusCode, String),
+}
+
+impl AskError {
+    /// Reports whether the same request may be answered later: the sidecar, or its store, is away.
+    pub(crate) fn is_temporary(&self) -> bool {
+        match self {
+            Self::Send(_) | Self::Body(_) => true,
+            Self::Refused(status, _) => status.is_server_error(),
+            Self::Request(_) => false,
+        }
+    }
 }
 
 impl Service {
@@ -153,7 +164,7 @@ impl Service {
         match answer.status {
             StatusCode::NO_CONTENT | StatusCode::CONFLICT => Ok(None),
             StatusCode::OK => Ok(Some(answer.body)),
-            _ => Err(AskError::Refused(answer.detail())),
+            status => Err(AskError::Refused(status, answer.detail())),
         }
     }
 }

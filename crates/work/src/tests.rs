@@ -6,15 +6,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Method, StatusCode};
-use http_body_util::BodyExt;
+use http::{Method, Response, StatusCode};
+use http_body_util::{BodyExt, Empty};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tenon_runtime::{ModuleSource, Runtime, RuntimeConfig};
 use tenon_services::{InProcessSidecar, SidecarSettings};
 use tenon_transport::{Address, InProcess, Sidecar};
 
-use crate::consumer::{Consumer, Report};
+use crate::consumer::{Consumer, LeasedWork, Report};
 use crate::cron::Cron;
 use crate::queue::Queue;
 use crate::route::{RouteCall, Routes};
@@ -22,17 +22,35 @@ use crate::{
     Consumers, Declaration, MigrateError, QueueOptions, Service, SidecarAddress, Tasks, Work, WorkError, migrate,
 };
 
+mod migrations;
+mod reports;
+
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A sidecar of a kind on a file of SQLite.
 async fn sidecar(kind: &str, folder: &TempDir) -> Sidecar {
+    refusing_sidecar(kind, folder, |_| None).await
+}
+
+/// The same, but the paths for which `refuse` gives a status do not reach it.
+async fn refusing_sidecar(
+    kind: &str,
+    folder: &TempDir,
+    refuse: impl Fn(&str) -> Option<StatusCode> + Send + Sync + 'static,
+) -> Sidecar {
     let url = format!("sqlite:{}", folder.path().join("store.db").display());
     let settings = SidecarSettings::new(kind, &url);
     let limits = settings.limits();
     let sidecar = InProcessSidecar::open(settings.backend().unwrap(), limits).await.unwrap();
     let answer = InProcess::new(move |request| {
-        let sidecar = sidecar.clone();
-        async move { sidecar.answer(request).await.map(|body| body.map_err(Into::into).boxed_unsync()) }
+        let (sidecar, refused) = (sidecar.clone(), refuse(request.uri().path()));
+        async move {
+            if let Some(status) = refused {
+                let empty = Empty::new().map_err(|never| match never {}).boxed_unsync();
+                return Response::builder().status(status).body(empty).unwrap();
+            }
+            sidecar.answer(request).await.map(|body| body.map_err(Into::into).boxed_unsync())
+        }
     });
     Sidecar::new(kind, Address::InProcess(answer)).unwrap()
 }
@@ -423,53 +441,6 @@ fn tasks_are_read_as_the_server_reads_them() {
     assert_eq!(tasks.unwrap(), mail(1));
     let wrong = Tasks::parse(r#"{ "queue": {} }"#).unwrap_err();
     assert!(wrong.to_string().contains("unknown field `queue`"), "{wrong}");
-}
-
-#[tokio::test]
-async fn files_are_applied_once_and_one_that_changed_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let sql = sidecar("sql", &folder).await;
-    let address = || SidecarAddress::new(sql.clone(), None).unwrap();
-    let files = folder.path().join("migrations");
-    let missing = migrate(address(), &files).await.unwrap_err();
-    assert!(matches!(missing, MigrateError::None { .. }), "{missing}");
-    let own = files.join("sqlite");
-    let places = format!("there is no migration: neither {}/*.sql nor {}/*.sql", own.display(), files.display());
-    assert_eq!((missing.to_string(), missing.code()), (places, "FOLDER"));
-    assert_eq!(missing.hint().unwrap(), format!("write {}", own.join("0001_tables.sql").display()));
-    std::fs::create_dir(&files).unwrap();
-    std::fs::write(files.join("0001_a.sql"), "CREATE TABLE a (b TEXT); INSERT INTO a VALUES ('x;y');").unwrap();
-    let done = migrate(address(), &files).await.unwrap();
-    assert_eq!((done.dialect, done.applied, done.before), ("sqlite", vec!["0001_a.sql".to_string()], vec![]));
-    // A folder of the dialect wins.
-    std::fs::create_dir(&own).unwrap();
-    std::fs::copy(files.join("0001_a.sql"), own.join("0001_a.sql")).unwrap();
-    std::fs::write(own.join("0002_b.sql"), "INSERT INTO a VALUES ('z'); INSERT INTO missing VALUES (1);").unwrap();
-    let refused = migrate(address(), &files).await.unwrap_err();
-    assert!(matches!(&refused, MigrateError::Refused(name, _) if name == "0002_b.sql"), "{refused}");
-    assert!(refused.to_string().starts_with("0002_b.sql was not applied: "), "{refused}");
-    assert_eq!((refused.code(), &*refused.hint().unwrap()), ("BACKEND", "correct the file, and migrate again"));
-    std::fs::write(own.join("0002_b.sql"), "INSERT INTO a VALUES ('z');").unwrap();
-    let done = migrate(address(), &files).await.unwrap();
-    assert_eq!((done.applied, done.before), (vec!["0002_b.sql".to_string()], vec!["0001_a.sql".to_string()]));
-    let rows = post(&service(sql.clone()), "/sql/query", json!({ "sql": "SELECT count(*) AS n FROM a" })).await;
-    assert_eq!(rows["rows"], json!([{ "n": 2 }]), "the file that was refused has left nothing");
-    std::fs::write(own.join("0001_a.sql"), "CREATE TABLE other (b TEXT);").unwrap();
-    let changed = migrate(address(), &files).await.unwrap_err();
-    assert_eq!(changed.to_string(), "0001_a.sql has changed since it was applied");
-    assert_eq!(
-        (changed.code(), &*changed.hint().unwrap()),
-        ("CONFIG", "restore it, and write the change into a new file")
-    );
-}
-
-#[tokio::test]
-async fn a_database_that_does_not_answer_is_named() {
-    let folder = tempfile::tempdir().unwrap();
-    let address = SidecarAddress::new(nowhere("db"), Some("t0ken")).unwrap();
-    let error = migrate(address, folder.path()).await.unwrap_err();
-    assert!(error.to_string().starts_with("nothing answers at unix:///nowhere.sock: db cannot be reached"), "{error}");
-    assert_eq!((error.code(), &*error.hint().unwrap()), ("BACKEND", "start `tenon dev` or the sidecar first"));
 }
 
 #[tokio::test]
