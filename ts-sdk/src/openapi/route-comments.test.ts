@@ -239,6 +239,22 @@ export default routes({ ...a, two: get("/2") });`,
   expect(summaries(files)).toEqual({ one: "First." });
 });
 
+it("passes by data that the sources import", () => {
+  const files = {
+    "handler.ts": `${SDK}
+import config, { path } from "./config.json";
+import * as all from "./config.json";
+import text from "./path.txt";
+
+/** Above a path. */
+const given = get(path);
+export default routes({ given, /** From a text. */ read: get(text), ...all.more }, { prefix: config.prefix });`,
+    "config.json": '{ "prefix": "/api", "path": "/given", "more": {} }',
+    "path.txt": "/ a { text",
+  };
+  expect(summaries(files)).toEqual({ given: "Above a path.", read: "From a text." });
+});
+
 it("finds nothing where there is nothing to read", () => {
   expect(summaries({ "handler.ts": `${SDK} export default routes(Object.fromEntries([]));` })).toEqual({});
   expect(summaries({ "handler.ts": `export const x = 1;` })).toEqual({});

@@ -3,6 +3,9 @@ import { dirname, isAbsolute, join } from "node:path";
 import type { Metafile } from "esbuild";
 import { parseModule, type SourceModule } from "./source-module.ts";
 
+/** Files of code. A bundle has others too, such as JSON and text. */
+const SCRIPT = /\.[cm]?[jt]sx?$/;
+
 /** The modules of a handler module's bundle, each parsed on demand. */
 export class SourceGraph {
   readonly #file: string;
@@ -21,10 +24,10 @@ export class SourceGraph {
     return this.#parse(this.#file);
   }
 
-  /** The module that an import resolves to; undefined for one that is not part of the bundle. */
+  /** The module that an import resolves to; undefined for data, and for one that is not part of the bundle. */
   resolve(from: string, specifier: string): SourceModule | undefined {
     const found = this.#inputs[from]?.imports.find(({ original, external }) => original === specifier && !external);
-    return found && this.#parse(this.#absolute(found.path));
+    return found && SCRIPT.test(found.path) ? this.#parse(this.#absolute(found.path)) : undefined;
   }
 
   #parse(file: string): SourceModule {
