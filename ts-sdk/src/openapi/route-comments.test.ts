@@ -213,6 +213,18 @@ export default function () { return { /** By default. */ other: get("/other") };
   });
 });
 
+it("takes no option of an app for a route", () => {
+  const options = "{ prefix: '/x', /** Not this. */ use: [], /** Nor this. */ onError: undefined }";
+  const definitions = '{ /** Uses. */ use: get("/use"), prefix: get("/prefix"), onError: get("/error") }';
+  const apps = [
+    `${SDK} export default routes(${definitions}, ${options});`,
+    `import { routes as made, get } from "./sdk.ts"; export default made(${definitions}, ${options});`,
+    `import * as sdk from "./sdk.ts"; const { get } = sdk; export default sdk.routes(${definitions}, ${options});`,
+  ];
+  const sdk = "export const get = (...of: unknown[]) => of; export const routes = (...of: unknown[]) => of;";
+  for (const app of apps) expect(summaries({ "handler.ts": app, "sdk.ts": sdk })).toEqual({ use: "Uses." });
+});
+
 it("follows no function that does more, and takes no parameter or variable for what the module calls so", () => {
   const files = {
     "handler.ts": `${SDK}

@@ -37,7 +37,9 @@ export function routeComments(graph: SourceGraph): DocComments {
 
   /** Visits the objects passed to a function such as `routes`, and then the one that it returns. */
   function visitCall(module: SourceModule, { callee, arguments: given }: CallExpression): void {
-    for (const argument of given) visit({ module, node: argument });
+    // The second argument of `routes` holds options, whose names are none of routes.
+    const definitions = isRoutes(module, callee) ? given.slice(0, 1) : given;
+    for (const argument of definitions) visit({ module, node: argument });
     const inner = { module, node: unwrap(callee) };
     const returned = returnedBy(declarations.lookUp(inner) ?? inner);
     if (returned !== undefined && unwrap(returned.node).type === "ObjectExpression") visit(returned);
@@ -127,6 +129,15 @@ export function routeComments(graph: SourceGraph): DocComments {
   const start = declarations.exported(graph.entry, "default");
   if (start !== undefined) visit(start);
   return found;
+}
+
+/** Reports whether a function is `routes`, also imported under another name or as a member of a namespace. */
+function isRoutes({ names }: SourceModule, callee: Node): boolean {
+  const inner = unwrap(callee);
+  if (inner.type === "MemberExpression") return keyOf(inner.property, inner.computed) === "routes";
+  if (inner.type !== "Identifier") return false;
+  const binding = names.get(inner.name);
+  return (binding?.from === "module" ? binding.name : inner.name) === "routes";
 }
 
 /** The doc comment directly above a node, with only space and other comments between them. */
