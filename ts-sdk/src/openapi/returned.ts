@@ -2,8 +2,9 @@ import type { Node } from "oxc-parser";
 import { declare, type Place, unwrap } from "./source-module.ts";
 
 /**
- * The returned expression of a function that does nothing else: an arrow function's expression, or the only `return` of
- * a body that otherwise declares variables. Undefined for any other function or value.
+ * The returned expression of a function that returns at its end only: an arrow function's expression, or the last
+ * statement of a body that otherwise declares variables and functions and calls others. Undefined for any other function
+ * or value.
  */
 export function returnedBy({ module, node }: Place): Place | undefined {
   const inner = unwrap(node);
@@ -19,8 +20,9 @@ export function returnedBy({ module, node }: Place): Place | undefined {
       if (body?.type !== "BlockStatement") return body ? { module: scope, node: body } : undefined;
       const last = body.body.at(-1);
       for (const statement of body.body.slice(0, -1)) {
-        if (statement.type !== "VariableDeclaration") return undefined;
-        for (const { id } of statement.declarations) for (const name of identifiers(id)) names.delete(name);
+        if (!STRAIGHT.has(statement.type)) return undefined;
+        for (const { id } of statement.type === "VariableDeclaration" ? statement.declarations : [])
+          for (const name of identifiers(id)) names.delete(name);
         declare(statement, statement, names);
       }
       return last?.type === "ReturnStatement" && last.argument ? { module: scope, node: last.argument } : undefined;
@@ -29,6 +31,9 @@ export function returnedBy({ module, node }: Place): Place | undefined {
       return undefined;
   }
 }
+
+/** The statements that can't return from the function around them. */
+const STRAIGHT: ReadonlySet<string> = new Set(["VariableDeclaration", "FunctionDeclaration", "ExpressionStatement"]);
 
 /** Every identifier in a pattern. It includes keys and defaults, which hide more names than necessary. */
 function identifiers(pattern: Node): string[] {

@@ -213,6 +213,38 @@ export default function () { return { /** By default. */ other: get("/other") };
   });
 });
 
+it("follows functions that return an app or a group", () => {
+  const files = {
+    "handler.ts": `${SDK}
+import { crud, Kit } from "./crud.ts";
+const group = (...of: unknown[]) => of;
+export async function createApp(log: (text: string) => void) {
+  log("created");
+  function inner() { return get("/inner"); }
+  const app = routes({
+    users: crud("/users"), items: crud("/items", { /** Given. */ given: get("") }), made: Kit.make(),
+    /** Local function. */ inner: inner(), ...both(), itself: itself(),
+  });
+  return app;
+}
+const both = () => Object.assign({}, { /** Assigned. */ assigned: get("/assigned") });
+const itself = (): unknown => itself();
+export default await createApp(console.log);`,
+    "crud.ts": `${SDK}
+const group = (...of: unknown[]) => of;
+export const crud = (path: string, more: object = {}) => group(path, { /** List all. */ list: get(""), ...more });
+export class Kit { static make() { const made = group("/made", { /** Made. */ one: get("/1") }); return made; } }`,
+  };
+  expect(summaries(files)).toEqual({
+    "users.list": "List all.",
+    "items.list": "List all.",
+    "items.given": "Given.",
+    "made.one": "Made.",
+    inner: "Local function.",
+    assigned: "Assigned.",
+  });
+});
+
 it("takes no option of an app for a route", () => {
   const options = "{ prefix: '/x', /** Not this. */ use: [], /** Nor this. */ onError: undefined }";
   const definitions = '{ /** Uses. */ use: get("/use"), prefix: get("/prefix"), onError: get("/error") }';

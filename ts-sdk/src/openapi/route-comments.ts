@@ -12,7 +12,7 @@ const MAX_GROUPS = 20;
 /**
  * Finds the doc comments of a handler module's routes in the source's syntax tree: above each key of the object passed
  * to `routes(…)`, or else above the declaration that its value names. It follows spread objects, imports, re-exports,
- * either side of a condition, and calls of functions that only return an object.
+ * either side of a condition, and calls of functions that only return routes.
  */
 export function routeComments(graph: SourceGraph): DocComments {
   const found = new Map<string, DocComment>();
@@ -35,14 +35,19 @@ export function routeComments(graph: SourceGraph): DocComments {
     }
   }
 
-  /** Visits the objects passed to a function such as `routes`, and then the one that it returns. */
-  function visitCall(module: SourceModule, { callee, arguments: given }: CallExpression): void {
+  /** Visits the objects passed to a function such as `routes`, and then what it returns. */
+  function visitCall(module: SourceModule, call: CallExpression): void {
     // The second argument of `routes` holds options, whose names are none of routes.
-    const definitions = isRoutes(module, callee) ? given.slice(0, 1) : given;
-    for (const argument of definitions) visit({ module, node: argument });
-    const inner = { module, node: unwrap(callee) };
-    const returned = returnedBy(declarations.lookUp(inner) ?? inner);
-    if (returned !== undefined && unwrap(returned.node).type === "ObjectExpression") visit(returned);
+    const given = isRoutes(module, call.callee) ? call.arguments.slice(0, 1) : call.arguments;
+    for (const argument of given) visit({ module, node: argument });
+    const returned = returnedFrom({ module, node: call });
+    if (returned !== undefined) visit(returned);
+  }
+
+  /** The expression that the function of a call returns. */
+  function returnedFrom({ module, node }: Place & { readonly node: CallExpression }): Place | undefined {
+    const inner = { module, node: unwrap(node.callee) };
+    return returnedBy(declarations.lookUp(inner) ?? inner);
   }
 
   function visitObject(module: SourceModule, { properties }: ObjectExpression): void {
@@ -59,13 +64,19 @@ export function routeComments(graph: SourceGraph): DocComments {
   }
 
   /**
-   * Visits the routes of a group: the second argument of the call that a value is or names. A route's options look the
-   * same, but their names match no operation.
+   * Visits the routes of a group: the second argument of the call that a value is or names, or of the call that its
+   * function returns. A route's options look the same, but their names match no operation.
    */
-  function visitGroup(name: string, value: Place): void {
+  function visitGroup(name: string, value: Place, depth = 0): void {
     const { module, node } = declarations.valueOf(value) ?? value;
     const inner = unwrap(node);
-    const definitions = inner.type === "CallExpression" ? inner.arguments[1] : undefined;
+    if (inner.type !== "CallExpression" || depth > MAX_STEPS) return;
+    visitDefinitions(name, module, inner.arguments[1]);
+    const returned = returnedFrom({ module, node: inner });
+    if (returned !== undefined) visitGroup(name, returned, depth + 1);
+  }
+
+  function visitDefinitions(name: string, module: SourceModule, definitions: Node | undefined): void {
     if (definitions === undefined || group.split(".").length > MAX_GROUPS) return;
     const before = group;
     group += `${name}.`;

@@ -102,7 +102,7 @@ export function keyOf(key: Node, computed: boolean): string | undefined {
   return more.length === 0 ? (only?.value.cooked ?? undefined) : undefined;
 }
 
-/** The expression inside `as`, `satisfies`, `!`, a type assertion in angle brackets, and parentheses. */
+/** The expression inside `as`, `satisfies`, `!`, a type assertion in angle brackets, `await`, and parentheses. */
 export function unwrap(node: Node): Node {
   switch (node.type) {
     case "TSAsExpression":
@@ -111,6 +111,8 @@ export function unwrap(node: Node): Node {
     case "TSTypeAssertion":
     case "ParenthesizedExpression":
       return unwrap((node as { expression: Expression }).expression);
+    case "AwaitExpression":
+      return unwrap(node.argument);
     default:
       return node;
   }
