@@ -14,17 +14,27 @@ export type DocComments = ReadonlyMap<string, DocComment>;
  * @param comment the text between the delimiters of a block comment, including its own leading asterisk
  */
 export function parseDocComment(comment: string): DocComment | undefined {
-  const lines = comment
-    .slice(1)
-    .split(/\r?\n/)
-    .map((line) => line.replace(/^\s*\* ?/, "").trimEnd());
-  lines[0] = (lines[0] ?? "").trim();
+  const lines = linesOf(comment);
   const text = plainLinks(lines.slice(0, firstTag(lines)).join("\n")).trim();
   if (text === "") return undefined;
   const [first = "", ...rest] = text.split(/\n[ \t]*\n/);
   const summary = first.replace(/\s+/g, " ").trim();
   const description = rest.join("\n\n").trim();
   return description === "" ? { summary } : { summary, description };
+}
+
+/** The lines without the column of asterisks, or else without their common indentation. */
+function linesOf(comment: string): string[] {
+  // A comment may end in more than one asterisk: `**/`.
+  const [first = "", ...others] = comment
+    .slice(1)
+    .replace(/\s\*+$/, "")
+    .split(/\r?\n/);
+  const isStarred = others.some((line) => /^\s*\*/.test(line));
+  const indents = others.flatMap((line) => (line.trim() === "" ? [] : [line.search(/\S/)]));
+  const indent = Math.min(...indents);
+  const plain = others.map((line) => (isStarred ? line.replace(/^\s*\* ?/, "") : line.slice(indent)).trimEnd());
+  return [first.replace(/^\s*\*+/, "").trim(), ...plain];
 }
 
 /**
