@@ -27,6 +27,8 @@ it.each([
   ["*\n * Text.\n *\n * 2 **\n *", { summary: "Text.", description: "2 **" }],
   ["*\n    Text.\n\n    - item\n      deeper\n  ", { summary: "Text.", description: "- item\n  deeper" }],
   ["** Three asterisks. ", { summary: "Three asterisks." }],
+  ["* **Bold** words. ", { summary: "**Bold** words." }],
+  ["*\n    **Bold** words.\n  ", { summary: "**Bold** words." }],
   ["*\n  * Text.\n\n    Without.\n", { summary: "Text.", description: "Without." }],
   ["* Mail a@b.example. ", { summary: "Mail a@b.example." }],
   ["* @internal ", undefined],

@@ -30,11 +30,11 @@ function linesOf(comment: string): string[] {
     .slice(1)
     .replace(/\s\*+$/, "")
     .split(/\r?\n/);
-  const isStarred = others.some((line) => /^\s*\*/.test(line));
+  const isStarred = others.some((line) => /^\s*\*(?!\*)/.test(line));
   const indents = others.flatMap((line) => (line.trim() === "" ? [] : [line.search(/\S/)]));
   const indent = Math.min(...indents);
   const plain = others.map((line) => (isStarred ? line.replace(/^\s*\* ?/, "") : line.slice(indent)).trimEnd());
-  return [first.replace(/^\s*\*+/, "").trim(), ...plain];
+  return [first.replace(/^\*+/, "").trim(), ...plain];
 }
 
 /**
