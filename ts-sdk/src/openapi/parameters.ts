@@ -53,11 +53,7 @@ function own(
   components: Components,
   at: string,
 ): ParameterObject {
-  const required = field.presence === "required";
-  const schema = parameterSchema(field, components, at);
-  // A repeated key fills a list: an absent key means no list, so a required list has at least one item.
-  const items = field.kind === "list" && required ? { minItems: Math.max(1, field.attributes.min ?? 0) } : {};
-  return parameter(name, where, required, { ...schema, ...items });
+  return parameter(name, where, field.presence === "required", parameterSchema(field, components, at));
 }
 
 /** Description and deprecation are in both: tools read them from the parameter, and the field's are in the schema. */

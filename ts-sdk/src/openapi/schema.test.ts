@@ -144,9 +144,22 @@ it("refuses two shapes of one name, and names where each is used", () => {
 
 it("has no null in a form, where what is optional is absent", () => {
   const components = new Components(openapi30);
-  bodySchema(Form("Up", { name: field.string().optional(), file: field.file().optional() }), components, "body");
+  const Up = Form("Up", { name: field.string().optional(), file: field.file().optional() });
+  expect(bodySchema(Up.optional(), components, "body")).toEqual({ $ref: "#/components/schemas/Up" });
   expect(components.get("Up")).toEqual({
     type: "object",
     properties: { name: { type: "string" }, file: { type: "string", format: "binary" } },
+  });
+});
+
+it("has at least one item in a required list of a form, as in a query", () => {
+  const components = new Components(openapi30);
+  const fields = { tags: list(field.bool()), two: list(field.bool(), { min: 2 }), any: list(field.bool()).optional() };
+  bodySchema(Form("Tags", fields), components, "body");
+  const array = { type: "array", items: { type: "boolean" } };
+  expect(components.get("Tags")).toEqual({
+    type: "object",
+    properties: { tags: { ...array, minItems: 1 }, two: { ...array, minItems: 2 }, any: array },
+    required: ["tags", "two"],
   });
 });

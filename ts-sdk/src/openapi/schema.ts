@@ -8,17 +8,20 @@ import type { RecordSchema } from "../schema/record.ts";
 import type { Schema } from "../schema/schema.ts";
 import type { Components, SchemaObject } from "./components.ts";
 
-/** The schema of a value in a JSON body: an optional or nullable one may be null. Types become components. */
+/** The schema of a body or a value in one: in JSON, an optional or nullable one may be null. Types become components. */
 export function bodySchema(schema: Schema, components: Components, at: string): SchemaObject {
   const value = valueSchema(schema, components, at);
-  const orNull = (schema.takesNull || schema.nullIsAbsent) && schema.kind !== "json";
+  const orNull = (schema.takesNull || schema.nullIsAbsent) && schema.kind !== "json" && !isForm(schema);
   if (!orNull) return { ...value, ...annotations(schema.attributes) };
   return { ...components.dialect.orNull(value), ...annotations(schema.attributes) };
 }
 
 /** The schema of a value in a path, a query or a form, where there is no null. */
 export function parameterSchema(schema: Schema, components: Components, at: string): SchemaObject {
-  return { ...valueSchema(schema, components, at), ...annotations(schema.attributes) };
+  // A repeated key fills a list: an absent key means no list, so a required list has at least one item.
+  const isFilled = schema.kind === "list" && schema.presence === "required";
+  const items = isFilled ? { minItems: Math.max(1, schema.attributes.min ?? 0) } : {};
+  return { ...valueSchema(schema, components, at), ...items, ...annotations(schema.attributes) };
 }
 
 function valueSchema(schema: Schema, components: Components, at: string): SchemaObject {
@@ -77,10 +80,14 @@ function numberSchema(kind: "u32" | "i32" | "i64" | "f64", min?: number, max?: n
   }
 }
 
-function objectSchema({ role, fields }: ObjectSchema, components: Components, at: string): SchemaObject {
-  const entries = Object.entries(fields);
-  // A form is text: an optional field is absent and never null.
-  const schemaOf = role === "form" ? parameterSchema : bodySchema;
+/** A form is text: what is optional is absent and never null. */
+function isForm(schema: Schema): boolean {
+  return (schema as Partial<ObjectSchema>).role === "form";
+}
+
+function objectSchema(schema: ObjectSchema, components: Components, at: string): SchemaObject {
+  const entries = Object.entries(schema.fields);
+  const schemaOf = isForm(schema) ? parameterSchema : bodySchema;
   const properties = entries.map(([key, field]) => [key, schemaOf(field, components, `${at}/${key}`)] as const);
   // A field with a default need not be sent. It is always in an answer, but one schema can't express both.
   const required = entries.filter(([, { presence }]) => presence === "required").map(([key]) => key);
