@@ -178,6 +178,34 @@ it.each<[string, Record<string, object>]>([
   expect(ofBody(written(by)).body).toEqual({ type: "string" });
 });
 
+/** A schema of a library, with an answer to every value. */
+function answering(validate: StandardSchema["~standard"]["validate"]): StandardSchema {
+  return { "~standard": { ...written({ "openapi-3.0": {} })["~standard"], validate } };
+}
+
+it.each<[StandardSchema, boolean]>([
+  [z.object({}), true],
+  [z.object({}).optional(), false],
+  [z.object({}).prefault({}), false],
+  [toStandardJsonSchema(v.optional(v.string())), false],
+  [type({ a: "1" }), true],
+  [
+    z
+      .string()
+      .optional()
+      .refine(() => Promise.reject(new Error("Not awaited."))),
+    false,
+  ],
+  [answering(() => ({ value: 1 })), false],
+  [answering(() => ({ issues: [] })), true],
+  [answering(() => Promise.resolve({ value: 1 })), true],
+  [answering(() => Promise.reject(new Error("Not awaited."))), true],
+  [answering(() => JSON.parse("")), true],
+])("says whether a body must be sent", (body, required) => {
+  const { paths } = JSON.parse(json(routes({ add: post("/add", { body }, anything) }), { name: "x" })) as Document;
+  expect(paths["/add"]?.post?.requestBody?.required).toBe(required);
+});
+
 it("says which library can't write any", () => {
   expect(() => ofBody(written({}))).toThrow(
     "add (POST /add), body #: other can't write it for OpenAPI 3.0: no openapi-3.0; no draft-07; no draft-2020-12",

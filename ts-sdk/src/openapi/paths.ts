@@ -6,10 +6,9 @@ import { parsePattern } from "../routing/pattern.ts";
 import type { FileSchema } from "../schema/file.ts";
 import type { FormSchema } from "../schema/form.ts";
 import type { ListSchema } from "../schema/list.ts";
-import { isSchema } from "../schema/schema.ts";
 import type { StandardSchema } from "../schema/standard.ts";
 import type { Components, SchemaObject } from "./components.ts";
-import { contentSchema } from "./content.ts";
+import { contentSchema, isRequired } from "./content.ts";
 import type { DocComments } from "./doc-comment.ts";
 import { OpenApiError } from "./errors.ts";
 import { identifierOf, tagOf } from "./names.ts";
@@ -134,17 +133,17 @@ function requestOf(
     const content = Object.fromEntries(octets.map((type) => [type, { schema: components.dialect.bytes }]));
     return { ...(given.length === 0 ? {} : { parameters: given }), requestBody: { required: true, content } };
   }
-  const schema = body && contentSchema(body, "input", components, `${at}, body`);
-  const required = !(body && isSchema(body) && body.presence !== "required");
+  if (body === undefined) return given.length === 0 ? {} : { parameters: given };
+  const schema = contentSchema(body, "input", components, `${at}, body`);
   return {
     ...(given.length === 0 ? {} : { parameters: given }),
-    ...(schema === undefined ? {} : { requestBody: { required, content: mediaTypes(body, schema) } }),
+    requestBody: { required: isRequired(body), content: mediaTypes(body, schema) },
   };
 }
 
 /** The media types of a body: JSON, or those of a form. */
-function mediaTypes(body: StandardSchema | undefined, schema: SchemaObject): Record<string, MediaTypeObject> {
-  const { form, fields = {} } = (body ?? {}) as Partial<FormSchema>;
+function mediaTypes(body: StandardSchema, schema: SchemaObject): Record<string, MediaTypeObject> {
+  const { form, fields = {} } = body as Partial<FormSchema>;
   if (form === undefined) return { "application/json": { schema } };
   const encoding = Object.entries(fields).flatMap(([name, field]) => {
     const { types = [] } = ((field as Partial<ListSchema>).items ?? field) as Partial<FileSchema>;
