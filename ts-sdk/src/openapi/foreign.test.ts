@@ -67,6 +67,16 @@ describe("Zod", () => {
     });
   });
 
+  it("may be sent although TypeScript may not change it, unless its meta says otherwise", () => {
+    const Tags = z.array(z.string()).readonly();
+    const id = z.string().meta({ readOnly: true }).optional();
+    const { body, response } = ofBody(z.object({ tags: Tags, more: Tags.optional(), id }));
+    const tags = { type: "array", items: { type: "string" } };
+    expect(body).toMatchObject({ properties: { tags, more: tags, id: { type: "string", readOnly: true } } });
+    expect(JSON.stringify(body).match(/readOnly/g)).toHaveLength(1);
+    expect(response).toEqual(body);
+  });
+
   it("names the field that OpenAPI can't express", () => {
     const body = z.object({ account: z.object({ balance: z.bigint() }) });
     expect(() => ofBody(body)).toThrow(

@@ -19,6 +19,8 @@ interface ConverterOptions {
 const OPTIONS: Readonly<Record<string, object>> = {
   // Without these, ArkType describes a type that JSON Schema lacks, such as Date, as any value.
   arktype: { fallback: { date: refuse, domain: refuse, proto: refuse, symbolKey: refuse, arrayObject: refuse, unit } },
+  // `.readonly()` is about TypeScript, but "readOnly" tells clients to send no such property.
+  zod: { override: writable },
 };
 
 /** Hints for a library whose schemas lack Standard JSON Schema. */
@@ -75,6 +77,16 @@ function refuse({ code }: { readonly code: string }): never {
  */
 function unit(context: { readonly code: string; readonly unit: unknown }): SchemaObject {
   return context.unit === undefined ? { not: {} } : refuse(context);
+}
+
+/** Removes "readOnly" from the JSON Schema of Zod's `.readonly()`; that of `.meta({ readOnly: true })` stays. */
+function writable({ zodSchema, jsonSchema }: ZodContext): void {
+  if (zodSchema._zod.def.type === "readonly") delete jsonSchema.readOnly;
+}
+
+interface ZodContext {
+  readonly zodSchema: { readonly _zod: { readonly def: { readonly type: string } } };
+  readonly jsonSchema: { readOnly?: boolean };
 }
 
 /** The fields of a path or query that another library's schema describes. */
