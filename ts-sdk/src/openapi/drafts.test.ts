@@ -138,5 +138,22 @@ it.each<[string, SchemaObject, SchemaObject]>([
   ["bounds in OpenAPI's own form", { minimum: 2, exclusiveMinimum: true }, { minimum: 2, exclusiveMinimum: true }],
   ["examples", { type: "string", examples: ["x", "y"] }, { type: "string", example: "x" }],
   ["examples beside an example", { examples: ["x"], example: "own" }, { example: "own" }],
+  [
+    "base64",
+    { type: "string", format: "base64", contentEncoding: "base64", maxLength: 8 },
+    { type: "string", format: "byte", maxLength: 8 },
+  ],
+  ["base64url", { type: "string", contentEncoding: "base64url" }, { type: "string" }],
+  [
+    "another encoding, which it lacks",
+    { type: "string", contentEncoding: "binary" },
+    { type: "string", contentEncoding: "binary" },
+  ],
+  ["keys that are texts", { type: "object", propertyNames: { type: "string" } }, { type: "object" }],
+  [
+    "restricted keys, which it lacks",
+    { propertyNames: { type: "string", maxLength: 1 } },
+    { propertyNames: { type: "string", maxLength: 1 } },
+  ],
   ["no examples", { examples: [] }, {}],
 ])("says %s in the words of OpenAPI 3.0", (_what, draft, expected) => expect(fromDraft(draft)).toEqual(expected));

@@ -11,11 +11,12 @@ const COMBINATORS = new Set(["allOf", "anyOf", "oneOf", "not", "discriminator"])
 
 /**
  * Converts a schema of JSON Schema draft-07 or 2020-12 to a Schema Object, as far as OpenAPI 3.0 can express it: lists
- * of types, `null`, `const`, exclusive bounds, and `examples`. Keywords without an equivalent stay, and so do nested
+ * of types, `null`, `const`, exclusive bounds, `examples`, and base64. Keywords without an equivalent stay, and so do nested
  * schemas, except one whose only alternative is null.
  */
 export function fromDraft(schema: SchemaObject): SchemaObject {
-  const steps = [beside, onlyNull, constant, nullable, types, nullBranch, examples, bound("inimum"), bound("aximum")];
+  const bounds = [bound("inimum"), bound("aximum")];
+  const steps = [beside, onlyNull, constant, nullable, types, nullBranch, examples, ...bounds, encoding, keys];
   return steps.reduce((so, step) => step(so), schema);
 }
 
@@ -112,6 +113,19 @@ function bound(end: "inimum" | "aximum"): (schema: SchemaObject) => SchemaObject
     const closer = typeof included === "number" && (end === "inimum" ? included > excluded : included < excluded);
     return closer ? { ...rest, [`m${end}`]: included } : { ...rest, [`m${end}`]: excluded, [`exclusiveM${end}`]: true };
   };
+}
+
+/** `contentEncoding: "base64"` → `format: "byte"`; base64url has no equivalent, and the keyword restricts no value. */
+function encoding(schema: SchemaObject): SchemaObject {
+  const { contentEncoding, ...rest } = schema;
+  if (contentEncoding === "base64") return { ...rest, format: "byte" };
+  return contentEncoding === "base64url" ? rest : schema;
+}
+
+/** Drops a statement about keys that holds for all: they are texts. */
+function keys(schema: SchemaObject): SchemaObject {
+  const { propertyNames, ...rest } = schema;
+  return JSON.stringify(propertyNames) === '{"type":"string"}' ? rest : schema;
 }
 
 function withNull(values: readonly unknown[]): unknown[] {

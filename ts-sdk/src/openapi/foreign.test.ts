@@ -99,6 +99,12 @@ describe("Zod", () => {
 describe("Valibot", () => {
   const Shape = v.object({ unit: v.picklist(["day", "week"]), label: v.optional(v.pipe(v.string(), v.maxLength(5))) });
 
+  it("has records, and texts in base64", () => {
+    const { body } = ofBody(toStandardJsonSchema(v.record(v.string(), v.pipe(v.string(), v.base64()))));
+    expect(body).toMatchObject({ type: "object", additionalProperties: { type: "string", format: "byte" } });
+    expect(body).not.toHaveProperty("propertyNames");
+  });
+
   it("needs its Standard JSON Schema, and then is written", () => {
     expect(ofBody(toStandardJsonSchema(Shape)).body).toMatchObject({
       type: "object",
