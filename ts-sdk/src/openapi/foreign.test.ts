@@ -254,6 +254,15 @@ it("reads a schema that is true or false", () => {
   });
 });
 
+it("leaves out notes that JSON Schema does not know, and keeps extensions", () => {
+  const { body } = ofBody(z.object({ name: z.string().meta({ label: "Name", "x-order": 1 }) }).meta({ form: "wide" }));
+  expect(body).toEqual({
+    type: "object",
+    properties: { name: { type: "string", "x-order": 1 } },
+    required: ["name"],
+  });
+});
+
 it("takes the first of examples, and keeps the title", () => {
   const { body } = ofBody(z.object({ name: z.string().meta({ examples: ["x", "y"], title: "T" }) }));
   expect(body).toMatchObject({ properties: { name: { type: "string", example: "x", title: "T" } } });
@@ -297,6 +306,7 @@ it("refuses two definitions that would have one name", () => {
 
 it.each<[string, object, RegExp]>([
   ["a keyword", { properties: { a: { if: {} } } }, /body #\/a: OpenAPI 3\.0 has no "if"/],
+  ["a map of patterns", { patternProperties: { "^a": {} } }, /body #: OpenAPI 3\.0 has no "patternProperties"/],
   ["a type", { properties: { a: { type: "any" } } }, /#\/a: OpenAPI 3\.0 has no type "any"/],
   ["a tuple", { properties: { a: { prefixItems: [{}] } } }, /#\/a: OpenAPI 3\.0 has no "prefixItems"/],
   ["draft-07's tuple", { type: "array", items: [{}] }, /#: OpenAPI 3\.0 has no tuples: "items" is one schema for all/],

@@ -5,13 +5,23 @@ import { OpenApiError } from "./errors.ts";
 /** Keywords of a converted schema as a whole, which do not change its meaning or were read before. */
 const LEFT_OUT = new Set(["$schema", "$id", "id", "$comment", "definitions", "$defs"]);
 
+/** Keywords that restrict values, and that not every version of OpenAPI has. */
+const RESTRICTING = new Set(
+  (
+    "const if then else contains minContains maxContains prefixItems additionalItems unevaluatedItems propertyNames " +
+    "patternProperties unevaluatedProperties dependencies dependentRequired dependentSchemas nullable " +
+    "contentEncoding contentMediaType contentSchema $dynamicRef $recursiveRef"
+  ).split(" "),
+);
+
 /** The names that libraries make up for unnamed definitions: `__schema0`, and ArkType's `intersection262`. */
 const MADE_UP = /^__/;
 const MADE_UP_BY: Readonly<Record<string, RegExp>> = { arktype: /^[a-z]+\d+$/i };
 
 /**
  * Adds a schema that a library wrote to a document: its definitions become components, and references point there. A
- * keyword that the document's version does not know is an error, because readers would ignore it.
+ * restricting keyword that the document's version lacks is an error, because readers would ignore it. Other keys that it
+ * lacks are left out: in JSON Schema, an unknown key is a note (draft 2020-12, section 4.3.1).
  *
  * @param at the schema's place, for names and errors: `createUser (POST /users), body`
  */
@@ -42,7 +52,8 @@ export function translate(
     if (typeof schema === "boolean") return schema ? {} : { not: {} };
     const meant = Object.entries(schema).filter(([key, value]) => !LEFT_OUT.has(key) && !promises(key, value));
     const { $ref, ...translated } = dialect.fromTarget(Object.fromEntries(meant));
-    const entries = Object.entries(translated).map(([key, value]) => [key, keyword(key, value, where)] as const);
+    const known = Object.entries(translated).filter(([key]) => isKeyword(dialect, key) || RESTRICTING.has(key));
+    const entries = known.map(([key, value]) => [key, keyword(key, value, where)] as const);
     return { ...($ref === undefined ? {} : refer(String($ref), where)), ...Object.fromEntries(entries) };
   }
 
@@ -99,10 +110,13 @@ export function translate(
   return refersToRoot(root) ? components.add(own, schema, at) : schema;
 }
 
-function check({ name, keywords, problem }: Dialect, key: string, value: unknown, where: string): void {
-  const known = Object.hasOwn(keywords, key) || key.startsWith("x-");
-  const wrong = known ? problem(key, value) : `has no "${key}"`;
-  if (wrong !== undefined) throw new OpenApiError(`${where}: ${name} ${wrong}`);
+function check(dialect: Dialect, key: string, value: unknown, where: string): void {
+  const wrong = isKeyword(dialect, key) ? dialect.problem(key, value) : `has no "${key}"`;
+  if (wrong !== undefined) throw new OpenApiError(`${where}: ${dialect.name} ${wrong}`);
+}
+
+function isKeyword({ keywords }: Dialect, key: string): boolean {
+  return Object.hasOwn(keywords, key) || key.startsWith("x-");
 }
 
 /** The path to the definition that a reference names: a JSON pointer (RFC 6901), which libraries escape or not. */
