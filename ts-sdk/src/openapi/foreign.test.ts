@@ -4,6 +4,7 @@ import * as v from "valibot";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { get, ok, post, routes, type StandardSchema } from "../index.ts";
+import type { OpenApiVersion } from "./dialects.ts";
 import type { Document } from "./document.ts";
 import { json } from "./json.ts";
 
@@ -65,6 +66,23 @@ describe("Zod", () => {
     expect(schemas["AddBody"]).toMatchObject({
       properties: { children: { type: "array", items: { $ref: "#/components/schemas/AddBody" } } },
     });
+  });
+
+  it("has one shape of a type that holds itself, wherever it is used", () => {
+    const Named: z.ZodType = z
+      .object({
+        value: z.number(),
+        get next() {
+          return Named.nullable();
+        },
+      })
+      .meta({ id: "Node" });
+    const { body, response, schemas } = ofBody(Named, z.object({ first: Named.describe("The first.") }));
+    expect(body).toEqual({ $ref: "#/components/schemas/Node" });
+    expect(response).toMatchObject({
+      properties: { first: { description: "The first.", allOf: [{ $ref: "#/components/schemas/Node" }] } },
+    });
+    expect(Object.keys(schemas)).toEqual(["Node", "ProblemDetails"]);
   });
 
   it("may be sent although TypeScript may not change it, unless its meta says otherwise", () => {
@@ -243,6 +261,28 @@ it.each<[string, object, object]>([
   const { body, schemas } = ofBody(written({ "draft-2020-12": schema }), z.string());
   expect(body).toEqual({ $ref: "#/components/schemas/A" });
   expect(schemas["A"]).toEqual(expected);
+});
+
+it.each<[OpenApiVersion, object]>([
+  ["3.0", { title: "T", allOf: [{ type: "string" }] }],
+  ["3.1", { title: "T", allOf: [{ type: "string" }] }],
+])("puts a definition without a name where it is used, in OpenAPI %s", (openapi, titled) => {
+  const $defs = {
+    __schema0: { type: "array", items: { $ref: "#/$defs/__schema0" } },
+    __schema1: { type: "object", properties: { a: { $ref: "#/$defs/__schema2" }, b: { $ref: "#/$defs/__schema0" } } },
+    __schema2: { type: "string" },
+  };
+  const plain = { $ref: "#/$defs/__schema1" };
+  const schema = { type: "object", properties: { plain, titled: { $ref: "#/$defs/__schema2", title: "T" } }, $defs };
+  const app = routes({ add: post("/add", { body: written({ "draft-2020-12": schema }) }, anything) });
+  const { paths, components } = JSON.parse(json(app, { name: "x" }, { openapi })) as Document;
+  const list = { $ref: "#/components/schemas/AddBodyschema0" };
+  expect(paths["/add"]?.post?.requestBody?.content["application/json"]?.schema).toEqual({
+    type: "object",
+    properties: { plain: { type: "object", properties: { a: { type: "string" }, b: list } }, titled },
+  });
+  expect(components.schemas).toMatchObject({ AddBodyschema0: { type: "array", items: list } });
+  expect(Object.keys(components.schemas)).toHaveLength(2);
 });
 
 it("reads a schema that is true or false", () => {

@@ -53,8 +53,13 @@ export function translate(
     const meant = Object.entries(schema).filter(([key, value]) => !LEFT_OUT.has(key) && !promises(key, value));
     const { $ref, ...translated } = dialect.fromTarget(Object.fromEntries(meant));
     const known = Object.entries(translated).filter(([key]) => isKeyword(dialect, key) || RESTRICTING.has(key));
-    const entries = known.map(([key, value]) => [key, keyword(key, value, where)] as const);
-    return { ...($ref === undefined ? {} : refer(String($ref), where)), ...Object.fromEntries(entries) };
+    const entries = Object.fromEntries(known.map(([key, value]) => [key, keyword(key, value, where)]));
+    if ($ref === undefined) return entries;
+    const target = refer(String($ref), where);
+    // Only a reference may have keywords beside it that hold as well.
+    return "$ref" in target || known.length === 0
+      ? { ...target, ...entries }
+      : { ...entries, allOf: [target, ...((entries["allOf"] ?? []) as SchemaObject[])] };
   }
 
   /**
@@ -67,11 +72,22 @@ export function translate(
 
   function refer(ref: string, where: string): SchemaObject {
     if (ref === "#") return reference(own);
-    const name = pointedAt(ref)
-      .map((each) => names.get(each))
-      .find((each) => each !== undefined);
+    const name = pointedAt(ref).find((each) => names.has(each));
     if (name === undefined) throw new OpenApiError(`${where}: the reference ${ref} leads nowhere`);
-    return reference(name);
+    return isInlined(name) ? visit(defined.get(name) ?? {}, where) : reference(names.get(name) ?? name);
+  }
+
+  /**
+   * Reports whether a definition stands where it is used: one with a name that the library made up, unless it holds
+   * itself. Else the shape of a type would depend on the definitions of the schema around it.
+   */
+  function isInlined(name: string): boolean {
+    const seen = new Set<string>();
+    const unnamedIn = (each: string) =>
+      referredBy(defined.get(each)).filter((one) => names.has(one) && !named.has(one));
+    const leadsBack = (each: string): boolean =>
+      unnamedIn(each).some((next) => next === name || (!seen.has(next) && seen.add(next) && leadsBack(next)));
+    return !named.has(name) && !leadsBack(name);
   }
 
   function keyword(key: string, value: unknown, where: string): unknown {
@@ -105,7 +121,8 @@ export function translate(
   }
 
   if (direction === "output") renameOutputs();
-  for (const [name, schema] of defined) components.add(names.get(name) ?? name, visit(schema, `${at} (${name}) #`), at);
+  for (const [name, schema] of defined)
+    if (!isInlined(name)) components.add(names.get(name) ?? name, visit(schema, `${at} (${name}) #`), at);
   const schema = visit(root, `${at} #`);
   return refersToRoot(root) ? components.add(own, schema, at) : schema;
 }
@@ -117,6 +134,16 @@ function check(dialect: Dialect, key: string, value: unknown, where: string): vo
 
 function isKeyword({ keywords }: Dialect, key: string): boolean {
   return Object.hasOwn(keywords, key) || key.startsWith("x-");
+}
+
+/** The definitions that the references in a schema name. */
+function referredBy(schema: SchemaObject | undefined): string[] {
+  const found: string[] = [];
+  JSON.stringify(schema, (key, value) => {
+    if (key === "$ref" && typeof value === "string") found.push(...pointedAt(value));
+    return value;
+  });
+  return found;
 }
 
 /** The path to the definition that a reference names: a JSON pointer (RFC 6901), which libraries escape or not. */
