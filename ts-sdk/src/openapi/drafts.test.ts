@@ -155,5 +155,6 @@ it.each<[string, SchemaObject, SchemaObject]>([
     { propertyNames: { type: "string", maxLength: 1 } },
     { propertyNames: { type: "string", maxLength: 1 } },
   ],
+  ["no required fields", { type: "object", required: [] }, { type: "object" }],
   ["no examples", { examples: [] }, {}],
 ])("says %s in the words of OpenAPI 3.0", (_what, draft, expected) => expect(fromDraft(draft)).toEqual(expected));

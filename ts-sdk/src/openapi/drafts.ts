@@ -16,7 +16,19 @@ const COMBINATORS = new Set(["allOf", "anyOf", "oneOf", "not", "discriminator"])
  */
 export function fromDraft(schema: SchemaObject): SchemaObject {
   const bounds = [bound("inimum"), bound("aximum")];
-  const steps = [beside, onlyNull, constant, nullable, types, nullBranch, examples, ...bounds, encoding, keys];
+  const steps = [
+    beside,
+    onlyNull,
+    constant,
+    nullable,
+    types,
+    nullBranch,
+    examples,
+    ...bounds,
+    encoding,
+    keys,
+    required,
+  ];
   return steps.reduce((so, step) => step(so), schema);
 }
 
@@ -126,6 +138,12 @@ function encoding(schema: SchemaObject): SchemaObject {
 function keys(schema: SchemaObject): SchemaObject {
   const { propertyNames, ...rest } = schema;
   return JSON.stringify(propertyNames) === '{"type":"string"}' ? rest : schema;
+}
+
+/** Drops an empty list, which this early draft does not permit. */
+function required(schema: SchemaObject): SchemaObject {
+  const { required: names, ...rest } = schema;
+  return Array.isArray(names) && names.length === 0 ? rest : schema;
 }
 
 function withNull(values: readonly unknown[]): unknown[] {

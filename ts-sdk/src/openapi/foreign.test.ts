@@ -117,6 +117,11 @@ describe("Zod", () => {
 describe("Valibot", () => {
   const Shape = v.object({ unit: v.picklist(["day", "week"]), label: v.optional(v.pipe(v.string(), v.maxLength(5))) });
 
+  it("has no list of required fields where there are none, because OpenAPI 3.0 permits no empty one", () => {
+    const { body } = ofBody(toStandardJsonSchema(v.object({ a: v.optional(v.string()) })));
+    expect(body).toEqual({ type: "object", properties: { a: { type: "string" } } });
+  });
+
   it("has records, and texts in base64", () => {
     const { body } = ofBody(toStandardJsonSchema(v.record(v.string(), v.pipe(v.string(), v.base64()))));
     expect(body).toMatchObject({ type: "object", additionalProperties: { type: "string", format: "byte" } });
