@@ -122,6 +122,23 @@ describe("Valibot", () => {
     expect(body).toEqual({ type: "object", properties: { a: { type: "string" } } });
   });
 
+  it("has components for types that hold themselves, several in an app", () => {
+    const tree = (value: v.GenericSchema) => {
+      const node: v.GenericSchema = v.object({ value, children: v.array(v.lazy(() => node)) });
+      return toStandardJsonSchema(node);
+    };
+    const { schemas } = ofBody(tree(v.string()), tree(v.number()));
+    expect(schemas).toMatchObject({
+      AddBody1: {
+        properties: { value: { type: "string" }, children: { items: { $ref: "#/components/schemas/AddBody1" } } },
+      },
+      AddResponse1: { properties: { value: { type: "number" } } },
+    });
+    expect(Object.keys(schemas)).toEqual(["AddBody1", "AddResponse1", "ProblemDetails"]);
+    const late = toStandardJsonSchema(v.object({ text: v.lazy(() => v.string()) }));
+    expect(ofBody(late).body).toMatchObject({ properties: { text: { type: "string" } } });
+  });
+
   it("has records, and texts in base64", () => {
     const { body } = ofBody(toStandardJsonSchema(v.record(v.string(), v.pipe(v.string(), v.base64()))));
     expect(body).toMatchObject({ type: "object", additionalProperties: { type: "string", format: "byte" } });

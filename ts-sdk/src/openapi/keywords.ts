@@ -14,9 +14,9 @@ const RESTRICTING = new Set(
   ).split(" "),
 );
 
-/** The names that libraries make up for unnamed definitions: `__schema0`, and ArkType's `intersection262`. */
+/** The names that libraries make up for unnamed definitions: `__schema0`, ArkType's `intersection262`, Valibot's `0`. */
 const MADE_UP = /^__/;
-const MADE_UP_BY: Readonly<Record<string, RegExp>> = { arktype: /^[a-z]+\d+$/i };
+const MADE_UP_BY: Readonly<Record<string, RegExp>> = { arktype: /^[a-z]+\d+$/i, valibot: /^\d+$/ };
 
 /**
  * Adds a schema that a library wrote to a document: its definitions become components, and references point there. A
@@ -41,8 +41,8 @@ export function translate(
   );
 
   /**
-   * Names a definition without colliding with other routes. ArkType's numbers depend on all schemas of the process, so
-   * they are replaced.
+   * Names a definition without colliding with other routes. ArkType's numbers depend on all schemas of the process, and
+   * Valibot's begin with each schema, so they are replaced.
    */
   function madeUp(name: string, i: number): string {
     return own + (MADE_UP.test(name) ? name.slice(2) : i + 1);
