@@ -114,6 +114,27 @@ describe("Zod", () => {
   });
 });
 
+it("gives the parameters of an intersection", () => {
+  const valibot = toStandardJsonSchema(
+    v.intersect([v.object({ a: v.string() }), v.object({ b: v.optional(v.string()) })]),
+  );
+  const named = z
+    .object({ a: z.string() })
+    .meta({ id: "A" })
+    .and(z.object({ b: z.string().optional() }).meta({ id: "B" }));
+  for (const query of [valibot, named, named.meta({ id: "Both" })]) {
+    const text = json(routes({ find: get("/", { query: query as StandardSchema }, anything) }), { name: "x" });
+    expect((JSON.parse(text) as Document).paths["/"]?.get?.parameters).toEqual([
+      { name: "a", in: "query", required: true, schema: { type: "string" } },
+      { name: "b", in: "query", required: false, schema: { type: "string" } },
+    ]);
+  }
+  const either = z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]);
+  expect(() => json(routes({ find: get("/", { query: either }, anything) }), { name: "x" })).toThrow(
+    "find (GET /), query: the schema is not an object with named fields",
+  );
+});
+
 describe("Valibot", () => {
   const Shape = v.object({ unit: v.picklist(["day", "week"]), label: v.optional(v.pipe(v.string(), v.maxLength(5))) });
 

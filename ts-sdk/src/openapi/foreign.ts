@@ -95,18 +95,25 @@ export function foreignProperties(
   components: Components,
   at: string,
 ): { name: string; required: boolean; schema: SchemaObject }[] {
-  let object = foreignSchema(schema, "input", components, at) as ObjectSchema;
-  if (object.$ref !== undefined) object = components.get(object.$ref.replace(/^.*\//, "")) as ObjectSchema;
-  if (object.properties === undefined) throw new OpenApiError(`${at}: the schema is not an object with named fields`);
-  return Object.entries(object.properties).map(([name, property]) => ({
-    name,
-    required: object.required?.includes(name) ?? false,
-    schema: property,
-  }));
+  const objects = partsOf(foreignSchema(schema, "input", components, at), components);
+  if (objects.every(({ properties }) => properties === undefined)) {
+    throw new OpenApiError(`${at}: the schema is not an object with named fields`);
+  }
+  const required = new Set(objects.flatMap((object) => object.required ?? []));
+  const fields = new Map(objects.flatMap(({ properties = {} }) => Object.entries(properties)));
+  return [...fields].map(([name, property]) => ({ name, required: required.has(name), schema: property }));
+}
+
+/** The objects that a schema combines: itself, and the branches of an intersection. */
+function partsOf(schema: ObjectSchema, components: Components): ObjectSchema[] {
+  const { $ref } = schema;
+  const object: ObjectSchema = $ref === undefined ? schema : (components.get($ref.replace(/^.*\//, "")) ?? {});
+  return [object, ...(object.allOf ?? []).flatMap((branch) => partsOf(branch, components))];
 }
 
 interface ObjectSchema extends SchemaObject {
   readonly $ref?: string;
+  readonly allOf?: readonly ObjectSchema[];
   readonly properties?: Readonly<Record<string, SchemaObject>>;
   readonly required?: readonly string[];
 }
