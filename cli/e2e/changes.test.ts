@@ -1,7 +1,7 @@
 /** A server that changes while it serves: the admin socket, `/ready` and SIGTERM, and lines that are all JSON. */
 import { spawnSync } from "node:child_process";
 import { statSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
@@ -66,6 +66,20 @@ test("a module is set to another source and rolled back, and one that does not l
   expect(await isHello()).toBe(true);
   expect((await send(origin(), { path: "/health" })).json()).toMatchObject({ status: "ok" });
   expect(ctl("rollback", "app")).toMatchObject({ code: 1, said: expect.stringContaining("has no previous source") });
+});
+
+test("a server that cannot listen everywhere ends", async () => {
+  const at = join(folder, "nowhere");
+  await mkdir(at);
+  for (const keys of [
+    `admin = "unix://${join(at, "none/admin.sock")}"`,
+    `metrics_address = "127.0.0.1:0"\nhost = "none.invalid"`,
+  ]) {
+    await writeFile(join(at, "tenon.toml"), `[project]\nname = "nowhere"\n[server]\nport = 0\n${keys}\n`);
+    const ran = spawnSync(process.execPath, [tenon, "run", hello], { cwd: at, encoding: "utf8", timeout: 60_000 });
+    expect(ran).toMatchObject({ status: 1, stderr: expect.stringContaining("error: cannot listen ") });
+    expect(ran.stderr).not.toContain("Serve");
+  }
 });
 
 test("metrics are at an address of their own", async () => {

@@ -50,44 +50,70 @@ export function runCommand(program: Command): void {
     if (process.env["TENON_SERVER_LOG_FORMAT"] === "json") Terminal.useJson();
     const pull = puller(options, terminal);
     const state = await readConfiguration(named, pull);
-    const { server } = state.config;
     const lifecycle = new Lifecycle();
     const runtime = await lifecycle.starting(load(state, options, terminal));
-    if (server.metricsAddress !== undefined) {
-      const { url } = await lifecycle.starting(listenForOperations(runtime, server.metricsAddress));
-      terminal.note("Metrics", `${url}/metrics`);
+    try {
+      process.exitCode = await serve(runtime, { state, named, pull, options, lifecycle, terminal });
+    } finally {
+      // A runtime that listens keeps the process alive.
+      await runtime.close();
     }
-    const { url } = await lifecycle.starting(
-      suggestPort(runtime.listen({ host: options.host ?? server.host, port: options.port ?? server.port })),
-    );
-    const pullQuietly = puller(options, undefined);
-    const live = await lifecycle.starting(Live.start(state, { named, pull, pullQuietly, runtime, terminal }));
-    await announce(url, runtime, options, terminal);
-    for (const mount of mountsOf(state.modules)) terminal.note("Mount", mount);
-    const { project } = state;
-    let failure: string | undefined;
-    const reloading = new Reloading(project && join(project.folder, configFile), async (isAsked) => {
-      if (isAsked) await reload(live, runtime, terminal);
-      else failure = await refresh(live, terminal, failure);
-      reloading.every(live.refreshMs);
-    });
-    reloading.every(live.refreshMs);
-    lifecycle.onHangUp(() => reloading.request());
-    const admin = server.admin === undefined ? undefined : await lifecycle.starting(startAdmin(server.admin, live));
-    if (admin !== undefined) terminal.note("Admin", admin.address);
-    const code = await lifecycle.ended;
-    process.exitCode = code;
-    reloading.close();
-    const ending = [live.close(), admin?.close()];
-    if (code === exitCode.done && server.drainMs > 0) {
-      terminal.note("Drain", `for ${server.drainMs} ms, while /ready answers 503`);
-      await runtime.drain();
-    }
-    terminal.note("Stop", stopping);
-    await Promise.all(ending);
-    await runtime.close();
     process.exit();
   });
+}
+
+/** What serving needs beside the runtime. */
+interface Serving {
+  readonly state: Configuration;
+  readonly named: readonly string[];
+  readonly pull: Pull;
+  readonly options: Options;
+  readonly lifecycle: Lifecycle;
+  readonly terminal: Terminal;
+}
+
+/** Listens, and serves until a signal. Returns the exit code. */
+async function serve(runtime: Runtime, serving: Serving): Promise<number> {
+  const { state, named, pull, options, lifecycle, terminal } = serving;
+  const { server } = state.config;
+  if (server.metricsAddress !== undefined) {
+    const { url } = await lifecycle.starting(listenForOperations(runtime, server.metricsAddress));
+    terminal.note("Metrics", `${url}/metrics`);
+  }
+  const { url } = await lifecycle.starting(
+    suggestPort(runtime.listen({ host: options.host ?? server.host, port: options.port ?? server.port })),
+  );
+  const pullQuietly = puller(options, undefined);
+  const live = await lifecycle.starting(Live.start(state, { named, pull, pullQuietly, runtime, terminal }));
+  let admin: Admin | undefined;
+  try {
+    if (server.admin !== undefined) admin = await lifecycle.starting(startAdmin(server.admin, live));
+  } catch (error) {
+    await live.close();
+    throw error;
+  }
+  await announce(url, runtime, options, terminal);
+  for (const mount of mountsOf(state.modules)) terminal.note("Mount", mount);
+  if (admin !== undefined) terminal.note("Admin", admin.address);
+  const { project } = state;
+  let failure: string | undefined;
+  const reloading = new Reloading(project && join(project.folder, configFile), async (isAsked) => {
+    if (isAsked) await reload(live, runtime, terminal);
+    else failure = await refresh(live, terminal, failure);
+    reloading.every(live.refreshMs);
+  });
+  reloading.every(live.refreshMs);
+  lifecycle.onHangUp(() => reloading.request());
+  const code = await lifecycle.ended;
+  reloading.close();
+  const ending = [live.close(), admin?.close()];
+  if (code === exitCode.done && server.drainMs > 0) {
+    terminal.note("Drain", `for ${server.drainMs} ms, while /ready answers 503`);
+    await runtime.drain();
+  }
+  terminal.note("Stop", stopping);
+  await Promise.all(ending);
+  return code;
 }
 
 async function reload(live: Live, runtime: Runtime, terminal: Terminal): Promise<void> {
