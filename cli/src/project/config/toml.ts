@@ -1,5 +1,6 @@
 /** TOML with the places of keys and values. */
 import { type AST, getStaticTOMLValue, ParseError, parseTOML } from "toml-eslint-parser";
+import { plainMessage } from "./toml-mistakes.ts";
 
 /** A stretch of one line; lines and columns count from 1. */
 export interface Span {
@@ -69,10 +70,10 @@ function mistakeOf({ message, lineNumber, column }: ParseError, text: string): T
   const last = isLast || isNothing(start) ? before.map(isNothing).lastIndexOf(false) : -1;
   const alone = last < 0 ? undefined : parse(before.slice(0, last + 1).join("\n"));
   if (alone instanceof ParseError) {
-    const end = before[last]?.trimEnd().length ?? 0;
-    return new TomlMistake(alone.message, { line: last + 1, column: end + 1, length: 1 });
+    const line = before[last]?.trimEnd() ?? "";
+    return new TomlMistake(plainMessage(alone.message, line), { line: last + 1, column: line.length + 1, length: 1 });
   }
-  return new TomlMistake(message, { line: lineNumber, column: column + 1, length: 1 });
+  return new TomlMistake(plainMessage(message, start), { line: lineNumber, column: column + 1, length: 1 });
 }
 
 /** Tells whether a line is empty or only a comment. */
