@@ -1,4 +1,12 @@
-import type { ClassElement, MethodDefinition, Node, PropertyDefinition } from "oxc-parser";
+import type {
+  CallExpression,
+  ClassElement,
+  MethodDefinition,
+  Node,
+  ObjectPropertyKind,
+  PropertyDefinition,
+} from "oxc-parser";
+import { returnedBy } from "./returned.ts";
 import type { SourceGraph } from "./source-graph.ts";
 import { type Binding, keyOf, type Place, type SourceModule, unwrap } from "./source-module.ts";
 
@@ -23,7 +31,7 @@ export class Declarations {
     if (inner.type !== "MemberExpression") return undefined;
     const key = keyOf(inner.property, inner.computed);
     const object = this.#value({ module, node: inner.object }, depth + 1);
-    return object && key !== undefined ? this.#member(object, key) : undefined;
+    return object && key !== undefined ? this.#member(object, key, depth + 1) : undefined;
   }
 
   /** The declaration of an export. */
@@ -37,6 +45,12 @@ export class Declarations {
       if (place !== undefined) return place;
     }
     return undefined;
+  }
+
+  /** The expression that the function of a call returns. */
+  returnedFrom({ module, node }: Place & { readonly node: CallExpression }, depth = 0): Place | undefined {
+    const callee = { module, node: unwrap(node.callee) };
+    return returnedBy(this.lookUp(callee, depth) ?? callee);
   }
 
   /** The value of a name or a member: an expression that is neither. */
@@ -59,22 +73,34 @@ export class Declarations {
     return next && depth < MAX_STEPS ? this.#value(next, depth + 1) : undefined;
   }
 
-  /** A property of an object, a static member of a class, or an export. */
-  #member({ module, node }: Place, key: string): Place | undefined {
+  /** A property of an object or of what a call returns, a static member of a class, or an export. */
+  #member({ module, node }: Place, key: string, depth: number): Place | undefined {
+    if (depth > MAX_STEPS) return undefined;
     const inner = unwrap(node);
     if (inner.type === "Program") return this.exported(module, key);
-    for (const member of membersOf(inner)) {
-      if (member.value && keyOf(member.key, member.computed) === key)
+    if (inner.type === "CallExpression") {
+      const returned = this.returnedFrom({ module, node: inner }, depth + 1);
+      const object = returned && this.#value(returned, depth + 1);
+      return object && this.#member(object, key, depth + 1);
+    }
+    // The last definition of a name counts.
+    for (const member of membersOf(inner).reverse()) {
+      if (member.type === "SpreadElement") {
+        const object = this.#value({ module, node: member.argument }, depth + 1);
+        const found = object && this.#member(object, key, depth + 1);
+        if (found !== undefined) return found;
+      } else if (member.value && keyOf(member.key, member.computed) === key) {
         return { module, node: member.value, statement: member };
+      }
     }
     return undefined;
   }
 }
 
-function membersOf(node: Node) {
+function membersOf(node: Node): (ObjectPropertyKind | MethodDefinition | PropertyDefinition)[] {
   switch (node.type) {
     case "ObjectExpression":
-      return node.properties.filter((each) => each.type === "Property");
+      return [...node.properties];
     case "ClassDeclaration":
     case "ClassExpression":
       return node.body.body.filter(isStatic);

@@ -245,6 +245,39 @@ export class Kit { static make() { const made = group("/made", { /** Made. */ on
   });
 });
 
+it("follows members of spread objects and of calls, also where they are taken apart", () => {
+  const files = {
+    "handler.ts": `${SDK}
+import { users } from "./users.ts";
+const made = users("/users");
+export const { list, add: create, own = get("/own"), ...rest } = made;
+/** Not of its members. */
+const { /** Near. */ remove, replace } = { remove: get("/remove"), replace: get("/replace") };
+const base = { /** First. */ one: get("/1"), /** Two. */ two: get("/2"), three: get("/3") };
+const all = { ...base, /** Last. */ one: get("/1"), ...{ /** Three. */ three: get("/3") } };
+const circle = { ...circle, ...itself() };
+const itself = (): object => itself();
+export default routes({
+  list, create, own, remove, replace, find: made.find, one: all.one, two: all.two, three: all.three,
+  circle: circle.circle, itself: itself().itself,
+});`,
+    "users.ts": `${SDK}
+export function users(path: string) {
+  const more = { /** Find. */ find: get(path) };
+  return { /** List. */ list: get(path), /** Add. */ add: get(path), ...more };
+}`,
+  };
+  expect(summaries(files)).toEqual({
+    list: "List.",
+    create: "Add.",
+    remove: "Near.",
+    find: "Find.",
+    one: "Last.",
+    two: "Two.",
+    three: "Three.",
+  });
+});
+
 it("takes no option of an app for a route", () => {
   const options = "{ prefix: '/x', /** Not this. */ use: [], /** Nor this. */ onError: undefined }";
   const definitions = '{ /** Uses. */ use: get("/use"), prefix: get("/prefix"), onError: get("/error") }';

@@ -2,7 +2,6 @@
 import type { CallExpression, Node, ObjectExpression } from "oxc-parser";
 import { Declarations, MAX_STEPS } from "./declarations.ts";
 import { type DocComment, type DocComments, parseDocComment } from "./doc-comment.ts";
-import { returnedBy } from "./returned.ts";
 import type { SourceGraph } from "./source-graph.ts";
 import { keyOf, type Place, type SourceModule, unwrap } from "./source-module.ts";
 
@@ -40,14 +39,8 @@ export function routeComments(graph: SourceGraph): DocComments {
     // The second argument of `routes` holds options, whose names are none of routes.
     const given = isRoutes(module, call.callee) ? call.arguments.slice(0, 1) : call.arguments;
     for (const argument of given) visit({ module, node: argument });
-    const returned = returnedFrom({ module, node: call });
+    const returned = declarations.returnedFrom({ module, node: call });
     if (returned !== undefined) visit(returned);
-  }
-
-  /** The expression that the function of a call returns. */
-  function returnedFrom({ module, node }: Place & { readonly node: CallExpression }): Place | undefined {
-    const inner = { module, node: unwrap(node.callee) };
-    return returnedBy(declarations.lookUp(inner) ?? inner);
   }
 
   function visitObject(module: SourceModule, { properties }: ObjectExpression): void {
@@ -72,7 +65,7 @@ export function routeComments(graph: SourceGraph): DocComments {
     const inner = unwrap(node);
     if (inner.type !== "CallExpression" || depth > MAX_STEPS) return;
     visitDefinitions(name, module, inner.arguments[1]);
-    const returned = returnedFrom({ module, node: inner });
+    const returned = declarations.returnedFrom({ module, node: inner });
     if (returned !== undefined) visitGroup(name, returned, depth + 1);
   }
 

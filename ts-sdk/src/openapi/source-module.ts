@@ -1,4 +1,12 @@
-import { type Comment, type Expression, type Node, type Program, parseSync, type Statement } from "oxc-parser";
+import {
+  type Comment,
+  type Expression,
+  type Node,
+  type ObjectPattern,
+  type Program,
+  parseSync,
+  type Statement,
+} from "oxc-parser";
 import { OpenApiError } from "./errors.ts";
 
 /** The origin of a name in a module. */
@@ -82,11 +90,26 @@ export function declare(declaration: Statement, statement: Node, names: Map<stri
   if (declaration.type !== "VariableDeclaration") return [];
   const declared: string[] = [];
   for (const { id, init } of declaration.declarations) {
-    if (id.type !== "Identifier" || !init) continue;
+    if (!init) continue;
+    for (const { name, value, at } of id.type === "ObjectPattern" ? taken(id, init) : []) {
+      names.set(name, { from: "here", value, statement: at });
+      declared.push(name);
+    }
+    if (id.type !== "Identifier") continue;
     names.set(id.name, { from: "here", value: init, statement });
     declared.push(id.name);
   }
   return declared;
+}
+
+/** The names that a pattern takes out of an object, each with the member that it stands for. */
+function taken({ properties }: ObjectPattern, object: Expression): { name: string; value: Node; at: Node }[] {
+  return properties.flatMap((at) => {
+    if (at.type !== "Property" || at.value.type !== "Identifier") return [];
+    const { start, end, computed, key: property } = at;
+    const value = { type: "MemberExpression", start, end, object, property, computed, optional: false } as Node;
+    return [{ name: at.value.name, value, at }];
+  });
 }
 
 /** The name in an import, an export or a property: an identifier or a string literal. */
