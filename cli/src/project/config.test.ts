@@ -48,7 +48,7 @@ describe("parseConfig", () => {
       mail: { module: "demo", path: "/jobs/mail", concurrency: 2, maxAttempts: 5, visibilityMs: 30_000 },
     });
     for (const [text, said] of [
-      ['[queues.mail]\nmodule = "demo"\n', "`queues.mail.path` is missing: it must be a string"],
+      ['[queues.mail]\nmodule = "demo"\n', "`queues.mail.path` is missing: [queues.mail] needs a `path`, a string"],
       [`[queues.mail]\n${queue}max_attemps = 3\n`, "did you mean `max_attempts`?"],
       ['[queues.mail]\nmodule = "demo"\npath = "jobs"\n', "`queues.mail.path` must begin with one /"],
       [`[queues."a.b"]\n${queue}`, "`a.b` is not a name for [queues]"],
@@ -76,7 +76,10 @@ describe("parseConfig", () => {
     });
     expect(parse(`${minimal}[cron.a]\n${job}body = "a=b"\n`).cron["a"]?.body).toBe("a=b");
     for (const [text, said] of [
-      ['[cron.a]\nmodule = "demo"\npath = "/"\n', "`cron.a.schedule` is missing: it must be a string"],
+      [
+        '[cron.a]\nmodule = "demo"\npath = "/"\n',
+        "`cron.a.schedule` is missing: [cron.a] needs a `schedule`, a string",
+      ],
       [`[cron.a]\n${job.replace("0 3", "60 3")}`, "`cron.a.schedule` is not a cron expression: five fields"],
       [`[cron.a]\n${job.replace("0 3 * *", "0 0 30 2")}`, "`cron.a.schedule` never fires"],
       [`[cron.a]\n${job}timezone = "Berlin"\n`, "`cron.a.timezone` must be an IANA name such as Europe/Berlin"],
@@ -125,8 +128,8 @@ hi"""
 
 describe("a mistake is named with its place", () => {
   test.each([
-    ["", "tenon.toml: `project.name` is missing: it must be a string"],
-    ["[project]\n", "tenon.toml:1:2: `project.name` is missing: it must be a string"],
+    ["", "tenon.toml: `project.name` is missing: [project] needs a `name`, a string"],
+    ["[project]\n", "tenon.toml:1:2: `project.name` is missing: [project] needs a `name`, a string"],
     ["[project]\nname = 3\n", "tenon.toml:2:8: `project.name` must be a string"],
     [
       '[project]\nname = "a"\nlocales = ["en", "en_US"]\n',
@@ -141,7 +144,7 @@ describe("a mistake is named with its place", () => {
       "tenon.toml:3:11: `project.locales` is empty: name a locale, or leave it out",
     ],
     ['[project]\nname = "../up"\n', "tenon.toml:2:8: `project.name` cannot name a project: it must begin with"],
-    ['project = 3\n[server]\nx = "', "tenon.toml:3:6: Unterminated"],
+    ['project = 3\n[server]\nx = "', "tenon.toml:3:6: the string has no closing quote"],
     ["[[project]]\n", "tenon.toml:1:3: `project` must be a table: [project]"],
     [`${minimal}[server]\nport = 65536\n`, "tenon.toml:4:8: `server.port` must be a whole number from 0 to 65535"],
     [`${minimal}[server]\nport = 3000.5\n`, "tenon.toml:4:8: `server.port` must be a whole number from 0 to 65535"],
@@ -152,7 +155,24 @@ describe("a mistake is named with its place", () => {
     [`${minimal}port = 1\n`, "tenon.toml:3:1: unknown key `port` in [project]; it is a key of [server]"],
     [`${minimal}server.port = 1\n`, "tenon.toml:3:1: `server` is a section of its own, [server], and not in [project]"],
     [`${minimal}[servers]\n`, "tenon.toml:3:2: unknown section `servers`; did you mean [server]?"],
-    ["port = 3\n[project]\nname='a'", "tenon.toml:1:1: unknown section `port`; `port` is a key of [server]"],
+    [
+      "port = 3\n[project]\nname='a'",
+      "tenon.toml:1:1: unknown key `port` outside the sections; it is a key of [server]",
+    ],
+    [
+      "prot = 3\n[project]\nname='a'",
+      "tenon.toml:1:1: unknown key `prot` outside the sections; did you mean `port` in [server]?",
+    ],
+    [
+      "zzzz = 3\n[project]\nname='a'",
+      "tenon.toml:1:1: unknown key `zzzz` outside the sections; known sections are project, ",
+    ],
+    ["projct = 3\n", "tenon.toml:1:1: unknown key `projct` outside the sections; did you mean [project]?"],
+    [`${minimal}[port]\n`, "tenon.toml:3:2: unknown section `port`; `port` is a key of [server]"],
+    [
+      `${minimal}[composition]\nprot = 1\n`,
+      "tenon.toml:4:1: unknown key `prot` in [composition]; did you mean `port` in [server]?",
+    ],
     [
       `${minimal}[composition]\nhttp_handler = "yes"\n`,
       "tenon.toml:4:16: `composition.http_handler` must be true or false",
@@ -180,17 +200,21 @@ describe("a mistake is named with its place", () => {
     [`${minimal}[env.A]\nb = "c"\n`, "tenon.toml:3:6: `env.A` must be a string"],
     [`${minimal}${minimal}`, "tenon.toml:3:"],
     // A missing end of a line is reported there, not where the parser stops looking for it.
-    [`${minimal}[server]\nport =\nhost = "a"\n`, "tenon.toml:4:7: Unspecified values are invalid\n  4 | port =\n"],
-    [`${minimal}[server]\r\nport =\r\nhost = "a"\r\n`, "tenon.toml:4:7: Unspecified"],
-    [`${minimal}[server\nport = 3\n`, "tenon.toml:3:8: Unterminated table-key"],
+    [`${minimal}[server]\nport =\nhost = "a"\n`, "tenon.toml:4:7: a value is missing\n  4 | port =\n"],
+    [`${minimal}[server]\r\nport =\r\nhost = "a"\r\n`, "tenon.toml:4:7: a value is missing"],
+    [`${minimal}[server\nport = 3\n`, "tenon.toml:3:8: the section's name has no closing ]"],
     [`${minimal}[server]\nport\n\n# the host\nhost = "a"\n`, "tenon.toml:4:5: "],
-    [`${minimal}[server]\nport =\n\n# the end`, "tenon.toml:4:7: Unspecified"],
+    [`${minimal}[server]\nport =\n\n# the end`, "tenon.toml:4:7: a value is missing"],
     [`${minimal}[outbound]\nallow = [\n  "a"\n[env]\n`, "tenon.toml:5:6: "],
     // An error within a line keeps its place.
-    [`${minimal}[server]\n  = 3\n`, "tenon.toml:4:3: Unexpected token"],
-    [`${minimal}[server]\n]\n`, "tenon.toml:4:1: Unexpected token"],
+    [`${minimal}[server]\n  = 3\n`, "tenon.toml:4:3: this does not belong here"],
+    [`${minimal}[server]\n]\n`, "tenon.toml:4:1: this does not belong here"],
   ])("%j", (text, message) => {
     expect(refusal(() => parse(text))).toContain(message);
+  });
+
+  test("once, when a section is no table", () => {
+    expect(refusal(() => parse("project = 1\n"))).not.toContain("missing");
   });
 
   test("without the line of what may be a password", () => {

@@ -70,16 +70,16 @@ function readSections(entries: TomlEntries, report: Report, needsRequired: boole
   const draft: Draft = {};
   for (const [name, section] of Object.entries<Section | OpenSection | TableSection>(sections)) {
     const entry = entries.get(name);
-    if (entry !== undefined && entry.entries === undefined)
-      report.add(`\`${name}\` must be a table: [${name}]`, entry.key, "key");
+    const isTable = entry === undefined || entry.entries !== undefined;
+    if (!isTable) report.add(`\`${name}\` must be a table: [${name}]`, entry.key, "key");
     const table = entry?.entries ?? new Map<string, TomlEntry>();
     if ("keys" in section) draft[name] = readKnown(name, section, table, report);
     else if ("each" in section) draft[name] = readTables(name, section, table, report);
     else draft[name] = readOpen(name, section, table, report);
-    if ("keys" in section && needsRequired) refuseMissing(name, section, table, entry, report);
+    if ("keys" in section && needsRequired && isTable) refuseMissing(name, section, table, entry, report);
   }
   for (const [name, entry] of entries)
-    if (!Object.hasOwn(sections, name)) report.add(unknownSection(name), entry.key, "key");
+    if (!Object.hasOwn(sections, name)) report.add(unknownAtTop(name, entry), entry.key, "key");
   return draft;
 }
 
@@ -193,15 +193,20 @@ function refuseMissing(
 ): void {
   for (const [key, { presence, kind }] of Object.entries(keys)) {
     if (presence !== "required" || table.has(key)) continue;
-    report.add(`\`${name}.${key}\` is missing: it must be ${kind.description}`, entry?.key);
+    report.add(`\`${name}.${key}\` is missing: [${name}] needs a \`${key}\`, ${kind.description}`, entry?.key);
   }
 }
 
-function unknownSection(name: string): string {
-  const near = nearest(name, Object.keys(sections));
+function unknownAtTop(name: string, { entries }: TomlEntry): string {
+  const isKey = entries === undefined;
+  const what = isKey ? `unknown key \`${name}\` outside the sections` : `unknown section \`${name}\``;
   const home = homeOf(name);
-  if (near !== undefined) return `unknown section \`${name}\`; did you mean [${near}]?`;
-  return `unknown section \`${name}\`${home === undefined ? "" : `; \`${name}\` is a key of [${home}]`}`;
+  if (isKey && home !== undefined) return `${what}; it is a key of [${home}]`;
+  const near = nearest(name, Object.keys(sections));
+  const section = near && `did you mean [${near}]?`;
+  const key = home === undefined ? nearestElsewhere(name) : `\`${name}\` is a key of [${home}]`;
+  const known = `known sections are ${Object.keys(sections).join(", ")}`;
+  return `${what}; ${(isKey ? (key ?? section) : (section ?? key)) ?? known}`;
 }
 
 function unknownKey(section: string, keys: Section["keys"], key: string, within: readonly string[]): string {
@@ -211,7 +216,16 @@ function unknownKey(section: string, keys: Section["keys"], key: string, within:
   if (home !== undefined) return `unknown key \`${key}\` in [${section}]; it is a key of [${home}]`;
   if (Object.hasOwn(sections, key)) return `\`${key}\` is a section of its own, [${key}], and not in [${section}]`;
   if (near !== undefined) return `unknown key \`${key}\` in [${section}]; did you mean \`${near}\`?`;
-  return `unknown key \`${key}\` in [${section}]; known are ${names.join(", ")}`;
+  return `unknown key \`${key}\` in [${section}]; ${nearestElsewhere(key) ?? `known are ${names.join(", ")}`}`;
+}
+
+/** Suggests the nearest key of all sections. */
+function nearestElsewhere(key: string): string | undefined {
+  const keys = Object.values<Section | OpenSection | TableSection>(sections).flatMap((section) =>
+    "keys" in section ? Object.keys(section.keys) : [],
+  );
+  const near = nearest(key, keys);
+  return near === undefined ? undefined : `did you mean \`${near}\` in [${homeOf(near)}]?`;
 }
 
 /** The section that a key belongs to. */
