@@ -13,6 +13,9 @@ import { type Binding, keyOf, type Place, type SourceModule, unwrap } from "./so
 /** The limit of steps along a chain of names, because modules may import each other in a circle. */
 export const MAX_STEPS = 50;
 
+/** The expressions that name a declaration elsewhere. */
+const NAMES: ReadonlySet<string> = new Set(["Identifier", "MemberExpression", "ImportExpression"]);
+
 /** Finds the declarations of names in the modules of a handler. */
 export class Declarations {
   readonly #graph: SourceGraph;
@@ -22,12 +25,15 @@ export class Declarations {
   }
 
   /**
-   * The declaration of a name or of a member such as `users.admin.list`; for a namespace import, the module's program.
+   * The declaration of a name or of a member such as `users.admin.list`; for a namespace or a dynamic import, the
+   * module's program.
    */
   lookUp({ module, node }: Place, depth = 0): Place | undefined {
     if (depth > MAX_STEPS) return undefined;
     const inner = unwrap(node);
     if (inner.type === "Identifier") return this.#follow(module, module.names.get(inner.name));
+    if (inner.type === "ImportExpression" && inner.source.type === "Literal")
+      return this.#follow(module, { from: "namespace", specifier: String(inner.source.value) });
     if (inner.type !== "MemberExpression") return undefined;
     const key = keyOf(inner.property, inner.computed);
     const object = this.#value({ module, node: inner.object }, depth + 1);
@@ -67,8 +73,7 @@ export class Declarations {
 
   /** Follows a declaration until it is not a name. */
   #value(place: Place, depth: number): Place | undefined {
-    const { type } = unwrap(place.node);
-    if (type !== "Identifier" && type !== "MemberExpression") return place;
+    if (!NAMES.has(unwrap(place.node).type)) return place;
     const next = this.lookUp(place, depth);
     return next && depth < MAX_STEPS ? this.#value(next, depth + 1) : undefined;
   }

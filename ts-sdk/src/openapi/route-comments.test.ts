@@ -278,6 +278,21 @@ export function users(path: string) {
   });
 });
 
+it("follows imports at run time", () => {
+  const files = {
+    "handler.ts": `${SDK}
+const { users, one } = await import("./users.ts");
+const gone = await import(String(SDK));
+export default routes({ ...users, one, ...(await import("./users.ts")).more, ...gone.users, ...(await import("./users.ts")) });`,
+    "users.ts": `${SDK}
+export const users = { /** List. */ list: get("/") };
+/** One. */
+export const one = get("/1");
+export const more = { /** Two. */ two: get("/2") };`,
+  };
+  expect(summaries(files)).toEqual({ list: "List.", one: "One.", two: "Two." });
+});
+
 it("takes no option of an app for a route", () => {
   const options = "{ prefix: '/x', /** Not this. */ use: [], /** Nor this. */ onError: undefined }";
   const definitions = '{ /** Uses. */ use: get("/use"), prefix: get("/prefix"), onError: get("/error") }';
