@@ -9,8 +9,8 @@ export interface AllowRule {
 }
 
 /**
- * Parses a rule: a method or `*`, and a path. A segment `*` matches any one segment, a last segment `**` any number of
- * them. GET also allows HEAD.
+ * Parses a rule: a method or `*`, and a path. A segment `*` matches any one segment that is not empty, a last segment
+ * `**` any number of segments. GET also allows HEAD.
  *
  * @throws TenonError `CONFIG` with the valid forms
  */
@@ -31,8 +31,13 @@ export function parseAllow(text: string): AllowRule {
     matches: (asked, segments) =>
       (method === "*" || method === asked || (method === "GET" && asked === "HEAD")) &&
       (open ? segments.length > fixed.length : segments.length === fixed.length) &&
-      fixed.every((each, i) => each === "*" || each === segments[i]),
+      fixed.every((each, i) => (each === "*" ? isFilled(segments[i]) : each === segments[i])),
   };
+}
+
+/** Reports whether a segment has a name. Some servers cut a segment off at a semicolon, so `;a` is as good as empty. */
+function isFilled(segment = ""): boolean {
+  return segment !== "" && !segment.startsWith(";");
 }
 
 /**

@@ -141,6 +141,7 @@ describe("a request", () => {
       ["POST", "//v1/charges", 403],
       ["DELETE", "/v1/customers/cus_1", 403],
       ["GET", "/v1/customers", 403],
+      ["GET", "/v1/customers/", 403],
       ["GET", "/v1/customers/a/b", 403],
       ["GET", "/open", 403],
       ["GET", "/open/../v1/balance", 400],
