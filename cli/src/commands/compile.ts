@@ -2,7 +2,9 @@ import { randomBytes } from "node:crypto";
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import type { Command } from "commander";
 import { systemReason, TenonError } from "../errors.ts";
+import { exitOnInterrupt } from "../lifecycle.ts";
 import { fromNative, native } from "../native.ts";
+import { interfacesOf } from "../oci/interfaces.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
 import { formatBytes } from "../terminal.ts";
 
@@ -28,25 +30,33 @@ export function compileCommand(program: Command): void {
       "native",
     );
   withCommonOptions(command).action(async (component: string, options: Options) => {
+    exitOnInterrupt();
     const output = options.output ?? component.replace(/(\.wasm)?$/, ".cwasm");
     if (!output.endsWith(".cwasm")) {
       throw new TenonError("USAGE", `cannot write ${output}: the name of compiled code ends in .cwasm`);
     }
     const bytes = await readFile(component).catch((error: unknown) => {
-      throw new TenonError(
-        "MODULE_READ",
-        `cannot read ${component}: ${systemReason(error)}`,
-        "run `tenon build` first",
-      );
+      const isAbsent = (error as NodeJS.ErrnoException).code === "ENOENT";
+      const hint = isAbsent ? "run `tenon build` first" : undefined;
+      throw new TenonError("MODULE_READ", `cannot read ${component}: ${systemReason(error)}`, hint);
     });
+    await interfacesOf(bytes, component);
     const compile = async () => {
-      const code = await fromNative(native().compileAhead(bytes, options.targetCpu));
+      const code = await fromNative(native().compileAhead(bytes, options.targetCpu)).catch(asUsage);
       await replace(output, code);
       return code.length;
     };
     const shown = `${component} for ${options.targetCpu}`;
     await terminalFor(options).step("Compile", shown, compile, (size) => `${output} (${formatBytes(size)})`);
   });
+}
+
+/** An unknown processor is wrong usage. */
+function asUsage(error: unknown): never {
+  if (error instanceof TenonError && error.code === "CONFIG") {
+    throw new TenonError("USAGE", error.message, undefined, error);
+  }
+  throw error;
 }
 
 /** Writes a file at once: a server may have the former one mapped. */

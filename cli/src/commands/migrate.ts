@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { TenonError } from "../errors.ts";
+import { exitOnInterrupt } from "../lifecycle.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
 import { findProject, type Project } from "../project/project.ts";
 import { withEnvironmentFile } from "../project/secrets.ts";
@@ -32,6 +33,7 @@ export function migrateCommand(program: Command): void {
 }
 
 async function run(named: string | undefined, options: Options): Promise<void> {
+  exitOnInterrupt();
   const terminal = terminalFor(options);
   const project = await findProject(process.cwd());
   const home = project?.folder ?? process.cwd();

@@ -1,3 +1,4 @@
+import { refuseCoreModule } from "../core-module.ts";
 import { TenonError } from "../errors.ts";
 import { fromNative, native } from "../native.ts";
 
@@ -13,6 +14,7 @@ export interface Interfaces {
  * @throws TenonError `NOT_A_COMPONENT`
  */
 export async function interfacesOf(component: Buffer, file: string): Promise<Interfaces> {
+  refuseCoreModule(component, file);
   try {
     return await fromNative(native().interfacesOf(component));
   } catch (error) {

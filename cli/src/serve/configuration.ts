@@ -1,6 +1,7 @@
 /** The state of the project's files, and the modules that `tenon run` serves from it. */
 import { existsSync, statSync } from "node:fs";
 import { relative, resolve } from "node:path";
+import { refuseCoreFile } from "../core-module.ts";
 import { TenonError } from "../errors.ts";
 import { nearest } from "../nearest.ts";
 import { isReference, nameOf, parseReference } from "../oci/reference.ts";
@@ -118,11 +119,16 @@ export async function filesToServe(
 
 /** Returns the file with this path, or the project's module of this name. */
 function fileOf(component: string, project: Project | undefined, others: readonly string[]): string {
-  if (statSync(component, { throwIfNoEntry: false })?.isFile()) return resolve(component);
+  const status = statSync(component, { throwIfNoEntry: false });
+  if (status?.isFile()) {
+    refuseCoreFile(component);
+    return resolve(component);
+  }
   if (/\.c?wasm$/.test(component)) {
+    const problem = status === undefined ? "there is no such file" : "it is not a regular file";
     throw new TenonError(
       "MODULE_READ",
-      `cannot read ${component}: there is no such file`,
+      `cannot read ${component}: ${problem}`,
       "run `tenon build` in the project that makes it, or name another file",
     );
   }
