@@ -160,12 +160,14 @@ describe("a request", () => {
 
   it("needs the token, which does not go on", async () => {
     const sidecar = await start({ token: "t" });
-    for (const authorization of ["", "Bearer x", "bearer t", "t"]) {
+    for (const authorization of ["", "Bearer", "Bearer x", "Bearer T", "Basic t", "Bearert", "t"]) {
       const got = await ask(sidecar, "/", { headers: { authorization } });
       expect([got.status, got.headers["www-authenticate"]]).toEqual([401, "Bearer"]);
     }
-    expect((await ask(sidecar, "/", { headers: { authorization: "Bearer t" } })).status).toBe(200);
-    expect(seen.map(({ headers }) => headers.authorization)).toEqual([undefined]);
+    for (const authorization of ["Bearer t", "bearer t", "BEARER  t"]) {
+      expect((await ask(sidecar, "/", { headers: { authorization } })).status).toBe(200);
+    }
+    expect(seen.map(({ headers }) => headers.authorization)).toEqual([undefined, undefined, undefined]);
     expect((await ask(sidecar, "/health")).status).toBe(200);
     expect((await ask(sidecar, "/metrics")).status).toBe(401);
   });

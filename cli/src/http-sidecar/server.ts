@@ -143,7 +143,7 @@ class Forwarder {
     this.#upstream = upstream;
     this.#rules = allow.map(parseAllow);
     this.#headers = Object.entries(headerFiles).map(([name, file]) => new HeaderFile(name, file));
-    this.#token = token === undefined ? undefined : digest(`Bearer ${token}`);
+    this.#token = token === undefined ? undefined : digest(token);
     this.#rate = rate === undefined ? undefined : new RateLimit(rate);
     this.#maxBody = maxBodyBytes;
     this.#log = options.log ?? (() => {});
@@ -272,7 +272,9 @@ class Forwarder {
 
   #authenticate({ headers }: IncomingMessage): void {
     if (this.#token === undefined) return;
-    if (timingSafeEqual(digest(headers.authorization ?? ""), this.#token)) return;
+    // The scheme is in any case (RFC 9110, section 11.1).
+    const [, token = ""] = /^bearer +(.+)$/i.exec(headers.authorization ?? "") ?? [];
+    if (timingSafeEqual(digest(token), this.#token)) return;
     throw new Refusal(401, "The bearer token is missing or wrong.", { "www-authenticate": "Bearer" });
   }
 
