@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { componentEmbed } from "@bytecodealliance/jco";
@@ -92,6 +92,21 @@ test("nothing is written over", async () => {
   await expect(createProject(parent, "demo", "hello")).rejects.toMatchObject({ code: "EXISTS" });
   await expect(createProject(join(parent, "file"), "demo", "hello")).rejects.toMatchObject({ code: "EXISTS" });
   expect(await readFile(join(parent, "file"), "utf8")).toBe("kept");
+});
+
+test("a file in the project's place is called one", async () => {
+  await writeFile(join(parent, "file"), "kept");
+  await expect(createProject(join(parent, "file"), "file", "hello")).rejects.toThrow(
+    "file is there already: it is a file",
+  );
+});
+
+test("nothing is left of a project that could not be made whole", async () => {
+  const folders = join(parent, ...Array.from({ length: 20 }, () => "d".repeat(199)));
+  // A path may have 4,095 bytes: the folder's has room, and those of its files do not.
+  const folder = join(folders, "d".repeat(4_085 - folders.length - 1));
+  await expect(createProject(folder, "demo", "hello")).rejects.toMatchObject({ code: "WRITE" });
+  expect(await readdir(parent)).toEqual([]);
 });
 
 test("a repository that was just begun is in nobody's way", async () => {

@@ -1,6 +1,6 @@
 /** Makes the files of a new project from a template. */
 import { existsSync } from "node:fs";
-import { cp, mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { systemReason, TenonError } from "../errors.ts";
 import { templateFolder, witFolder } from "../package.ts";
@@ -54,8 +54,10 @@ export async function createProject(
   const { example } = found;
   await requireEmpty(folder);
   const source = templateFolder(example);
+  // The first folder that is made, of those above it that are missing, too.
+  let made: string | undefined;
   try {
-    await mkdir(folder, { recursive: true });
+    made = await mkdir(folder, { recursive: true });
     await cp(source, folder, {
       recursive: true,
       filter: (from) =>
@@ -70,6 +72,8 @@ export async function createProject(
     await personalize(folder, example, name);
     if (manager === "pnpm" && !isInPnpmWorkspace(folder)) await writePnpmSettings(folder);
   } catch (error) {
+    // Half a project would be in the way of the next try.
+    if (made !== undefined) await rm(made, { recursive: true, force: true }).catch(() => {});
     throw new TenonError("WRITE", `cannot make ${folder}: ${systemReason(error)}`, undefined, error);
   }
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
@@ -90,7 +94,8 @@ async function requireEmpty(folder: string): Promise<void> {
   try {
     found = await readdir(folder);
   } catch (error) {
-    throw new TenonError("EXISTS", `${folder} is there already, and ${systemReason(error)}`, hint);
+    const problem = (error as NodeJS.ErrnoException).code === "ENOTDIR" ? "it is a file" : systemReason(error);
+    throw new TenonError("EXISTS", `${folder} is there already: ${problem}`, hint);
   }
   if (found.some((entry) => !harmless.has(entry)))
     throw new TenonError("EXISTS", `${folder} is there already and not empty`, hint);

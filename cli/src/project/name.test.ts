@@ -7,7 +7,7 @@ test.each(["demo", "my-service", "a", "app2", "my_app", "2fast", "a.b"])("%s may
 });
 
 test.each([
-  ["", "it must begin with a letter or a digit"],
+  ["", "it is empty"],
   ["Demo", "lower case"],
   ["-demo", "it must begin with a letter or a digit"],
   [".demo", "it must begin with a letter or a digit"],
@@ -25,7 +25,7 @@ test.each([
   );
 });
 
-test("of a name with a scope the part behind it is proposed", () => {
+test("a similar name is proposed: in lower case, and without a scope", () => {
   const hintOf = (name: string) => {
     try {
       checkProjectName(name);
@@ -35,6 +35,8 @@ test("of a name with a scope the part behind it is proposed", () => {
     return undefined;
   };
   expect(hintOf("@scope/shop")).toBe("for example: tenon new shop");
+  expect(hintOf("Shop")).toBe("for example: tenon new shop");
+  expect(hintOf("My Shop")).toBe("for example: tenon new my-service");
   expect(hintOf("@scope/.shop")).toBe("for example: tenon new my-service");
 });
 

@@ -12,8 +12,8 @@ const maxLength = 214;
 export function checkProjectName(name: string): void {
   const problem = problemOf(name);
   if (problem === undefined) return;
-  const unscoped = scoped.exec(name)?.[1];
-  const example = unscoped !== undefined && problemOf(unscoped) === undefined ? unscoped : "my-service";
+  const similar = (scoped.exec(name)?.[1] ?? name).toLowerCase();
+  const example = problemOf(similar) === undefined ? similar : "my-service";
   throw new TenonError("NAME", `\`${name}\` cannot name a project: ${problem}`, `for example: tenon new ${example}`);
 }
 
@@ -34,6 +34,7 @@ export const projectNameRule = {
 const scoped = /^@[^/]+\/([^/]+)$/;
 
 function problemOf(name: string): string | undefined {
+  if (name === "") return "it is empty";
   if (name.length > maxLength) return `it is longer than ${maxLength} characters`;
   if (name === "node_modules" || name === "favicon.ico") return "npm reserves it";
   if (/[A-Z]/.test(name)) return "npm names are in lower case";
