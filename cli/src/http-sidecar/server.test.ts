@@ -79,6 +79,19 @@ function ask(sidecar: HttpSidecar, path: string, { body, ...options }: Asked = {
   });
 }
 
+/** Sends bytes as they are, and returns the whole answer of a connection that the sidecar closes. */
+async function askRaw(sidecar: HttpSidecar, sent: string) {
+  const socket = connect(Number(new URL(sidecar.address).port), "127.0.0.1");
+  let text = "";
+  socket.on("data", (piece) => {
+    text += piece;
+  });
+  socket.write(sent);
+  await once(socket, "close");
+  const [head = "", body = ""] = text.split("\r\n\r\n");
+  return { status: Number(head.split(" ")[1]), head: head.toLowerCase(), body };
+}
+
 describe("a request", () => {
   it("goes on as it came, with the credential and without what is the connection's", async () => {
     const sidecar = await start({ upstream: `${base}/base/`, headerFiles: { Authorization: join(folder, "key") } });
@@ -156,6 +169,20 @@ describe("a request", () => {
       expect([method, path, await status(method, path)]).toEqual([method, path, expected]);
     }
     expect(seen).toHaveLength(passed);
+  });
+
+  it("of a method that echoes the credential, or opens a tunnel, does not go on", async () => {
+    const sidecar = await start({ headerFiles: { authorization: join(folder, "key") }, allow: ["* /**"] });
+    const traced = await ask(sidecar, "/v1", { method: "TRACE" });
+    expect([traced.status, traced.headers["content-type"]]).toEqual([501, "application/problem+json"]);
+    expect(JSON.parse(traced.body)).toMatchObject({ status: 501, title: "Not Implemented" });
+    const tunnel = await askRaw(
+      sidecar,
+      "CONNECT localhost:80 HTTP/1.1\r\nhost: localhost\r\n\r\nGET / HTTP/1.1\r\n\r\n",
+    );
+    expect([tunnel.status, tunnel.head]).toEqual([501, expect.stringContaining("application/problem+json")]);
+    expect(JSON.parse(tunnel.body)).toMatchObject({ status: 501, title: "Not Implemented" });
+    expect(seen).toEqual([]);
   });
 
   it("needs the token, which does not go on", async () => {

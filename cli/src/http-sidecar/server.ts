@@ -1,12 +1,6 @@
 /** A sidecar for a third party's API. It adds credentials that modules never see, and forwards allowed requests. */
 import { createHash, timingSafeEqual } from "node:crypto";
-import {
-  createServer,
-  type IncomingMessage,
-  type OutgoingHttpHeaders,
-  type ServerResponse,
-  STATUS_CODES,
-} from "node:http";
+import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { TenonError } from "../errors.ts";
 import { version } from "../package.ts";
@@ -14,6 +8,7 @@ import { type AllowRule, parseAllow, splitPath } from "./allow.ts";
 import { HeaderFile } from "./credentials.ts";
 import { type Bound, listen } from "./listen.ts";
 import { Metrics } from "./metrics.ts";
+import { endWithProblem, PROBLEM_TYPE, problemOf } from "./problem.ts";
 import { RateLimit } from "./rate.ts";
 import { Upstream, UpstreamError } from "./upstream.ts";
 
@@ -99,6 +94,7 @@ export class HttpSidecar {
       { requestTimeout: httpSidecarLimits.requestMs },
       (req, res) => void forwarder.handle(req, res),
     );
+    server.on("connect", (_req, socket) => endWithProblem(socket, 501, "This sidecar opens no tunnels."));
     server.keepAliveTimeout = httpSidecarLimits.idleMs;
     server.maxConnections = httpSidecarLimits.connections;
     const bound = await listen(server, options.listen);
@@ -178,6 +174,7 @@ class Forwarder {
     signal: AbortSignal,
     answered: { route: string },
   ): Promise<void> {
+    if (method === "TRACE") throw new Refusal(501, "The answer to TRACE would repeat the credential.");
     const segments = splitPath(url.split("?", 1)[0] ?? "");
     if (segments === undefined || /[\s#]/.test(url))
       throw new Refusal(400, "Servers could read this path differently.");
@@ -293,8 +290,7 @@ class Forwarder {
     const refusal = refusalOf(error);
     if (refusal.status >= 500) this.#log(`${at}: ${refusal.status}: ${reasonOf(error)}`);
     const { status, message, headers } = refusal;
-    const problem = { type: "about:blank", title: STATUS_CODES[status] ?? "Error", status, detail: message };
-    sendJson(res, problem, status, { "content-type": "application/problem+json", ...headers });
+    sendJson(res, problemOf(status, message), status, { "content-type": PROBLEM_TYPE, ...headers });
   }
 }
 
