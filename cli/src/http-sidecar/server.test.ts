@@ -185,6 +185,20 @@ describe("a request", () => {
     expect(seen).toEqual([]);
   });
 
+  it("that is not HTTP is answered with problem details", async () => {
+    const sidecar = await start();
+    for (const [sent, status, detail] of [
+      ["FOO / HTTP/1.1\r\nhost: localhost\r\n\r\n", 400, /Invalid method/],
+      [`GET / HTTP/1.1\r\nhost: localhost\r\nx: ${"x".repeat(20_000)}\r\n\r\n`, 431, /at most 16384 bytes/],
+      ["GET / HTTP/1.1\r\nconnection: close\r\n\r\n", 400, /Host/],
+    ] as const) {
+      const answered = await askRaw(sidecar, sent);
+      expect([answered.status, answered.head]).toEqual([status, expect.stringContaining("application/problem+json")]);
+      expect(answered.body).toMatch(detail);
+    }
+    expect(seen).toEqual([]);
+  });
+
   it("needs the token, which does not go on", async () => {
     const sidecar = await start({ token: "t" });
     for (const authorization of ["", "Bearer", "Bearer x", "Bearer T", "Basic t", "Bearert", "t"]) {

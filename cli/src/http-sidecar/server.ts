@@ -7,6 +7,7 @@ import { version } from "../package.ts";
 import { type AllowRule, parseAllow, splitPath } from "./allow.ts";
 import { HeaderFile } from "./credentials.ts";
 import { type Bound, listen } from "./listen.ts";
+import { answerMalformed } from "./malformed.ts";
 import { Metrics } from "./metrics.ts";
 import { endWithProblem, PROBLEM_TYPE, problemOf } from "./problem.ts";
 import { RateLimit } from "./rate.ts";
@@ -90,10 +91,10 @@ export class HttpSidecar {
     if (options.token === "") throw new TenonError("CONFIG", "the bearer token is empty");
     const upstream = new Upstream(options.upstream, { timeoutMs, retries });
     const forwarder = new Forwarder(upstream, options);
-    const server = createServer(
-      { requestTimeout: httpSidecarLimits.requestMs },
-      (req, res) => void forwarder.handle(req, res),
-    );
+    // Node's answer to a request without a Host has no body.
+    const settings = { requestTimeout: httpSidecarLimits.requestMs, requireHostHeader: false };
+    const server = createServer(settings, (req, res) => void forwarder.handle(req, res));
+    answerMalformed(server);
     server.on("connect", (_req, socket) => endWithProblem(socket, 501, "This sidecar opens no tunnels."));
     server.keepAliveTimeout = httpSidecarLimits.idleMs;
     server.maxConnections = httpSidecarLimits.connections;
@@ -257,7 +258,8 @@ class Forwarder {
   }
 
   /** Refuses web pages under any name, like the other sidecars (`crates/services/src/http/guard.rs`). */
-  #keepPagesOut({ headers }: IncomingMessage): void {
+  #keepPagesOut({ headers, httpVersion }: IncomingMessage): void {
+    if (headers.host === undefined && httpVersion === "1.1") throw new Refusal(400, "The Host is missing.");
     if (this.loopback && !/^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i.test(headers.host ?? "")) {
       throw new Refusal(403, "The Host must be this machine's own name or address, such as 127.0.0.1.");
     }
