@@ -5,6 +5,7 @@ import { TenonError } from "../errors.ts";
 import type { Project } from "../project/project.ts";
 import { codeFrame } from "./code-frame.ts";
 import { entryName } from "./entry.ts";
+import { withOneInstall } from "./intl/missing.ts";
 
 /**
  * Turns esbuild's messages into an error with file, line, column and the line itself, for each failure.
@@ -16,7 +17,11 @@ export function bundleError(
   messages: readonly Message[],
   remarkOn: (text: string) => readonly string[],
 ): TenonError {
-  const shown = withoutRepeated(messages).map((message) => {
+  for (const { text } of messages) {
+    const [, file, reason] = UNWRITTEN.exec(text) ?? [];
+    if (file !== undefined) return new TenonError("WRITE", `cannot write ${relative(process.cwd(), file)}: ${reason}`);
+  }
+  const shown = withOneInstall(withoutRepeated(messages)).map((message) => {
     const { text, location } = message;
     const remarks = [...remarksOn(message), ...remarkOn(text)].map((remark) => `\n  ${remark}`);
     if (!isInSource(location)) {
@@ -31,6 +36,9 @@ export function bundleError(
   });
   return new TenonError("BUILD", shown.join("\n"));
 }
+
+/** esbuild's message about its output. */
+const UNWRITTEN = /^Failed to write to output file: \w+ (.+): ([^:]+)$/;
 
 /** Reports whether bundling failed only because the handler module has no default export. */
 export function lacksDefault(error: unknown): boolean {
@@ -65,7 +73,10 @@ function withoutRepeated(messages: readonly Message[]): Message[] {
   });
 }
 
-/** Returns the remarks of an error, without esbuild's advice to mark imports as external and its notes on plugins. */
+/**
+ * Returns the remarks of an error, without esbuild's advice to mark imports as external, its notes on plugins, and the colon in
+ * front of lines that it shows.
+ */
 function remarksOn(message: Message): string[] {
   const missing = missingPackage(message);
   if (missing !== undefined)
@@ -75,7 +86,7 @@ function remarksOn(message: Message): string[] {
 
 const ownNotes = ({ notes }: Message): string[] =>
   notes
-    .map(({ text }) => text)
+    .map(({ text }) => text.replace(/:$/, ""))
     .filter((text) => !/^You can mark the path .* as external|^The plugin ".*" was triggered/.test(text));
 
 /** The package that is not installed. For an installed one that lacks the import, esbuild's message is better. */

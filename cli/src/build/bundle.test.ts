@@ -259,7 +259,7 @@ test.each([
       'src/handler.ts:1:30: Could not resolve "@tenon/sdk/nothing"',
       '  1 | export { a as default } from "@tenon/sdk/nothing";',
       `    | ${" ".repeat(29)}^^^^^^^^^^^^^^^^^^^^`,
-      '  The path "./nothing" is not exported by package "@tenon/sdk":',
+      '  The path "./nothing" is not exported by package "@tenon/sdk"',
     ],
   ],
   [
@@ -294,11 +294,39 @@ test.each([
       "  npm install --save-dev @formatjs/intl-getcanonicallocales@3.2.12 @formatjs/intl-locale@5.3.12",
     ],
   ],
+  [
+    "each missing class is named once, and what to install at the end",
+    {
+      "../tenon.toml": '[project]\nname = "demo"\nlocales = ["en"]\n',
+      "handler.ts": `import "./other.ts";
+export const a = new Intl.Locale("de");
+export const b = [new Intl.Locale("en"), new Intl.ListFormat("en")];
+export default { fetch: () => new Response() };`,
+      "other.ts": 'console.log(new Intl.Locale("en"));',
+    },
+    [
+      "src/handler.ts:2:27: Intl.Locale needs packages of formatjs that are not installed",
+      '  2 | export const a = new Intl.Locale("de");',
+      `    | ${" ".repeat(26)}^^^^^^`,
+      "src/handler.ts:3:51: Intl.ListFormat needs packages of formatjs that are not installed",
+      '  3 | export const b = [new Intl.Locale("en"), new Intl.ListFormat("en")];',
+      `    | ${" ".repeat(50)}^^^^^^^^^^`,
+      "  npm install --save-dev @formatjs/intl-getcanonicallocales@3.2.12 @formatjs/intl-locale@5.3.12 @formatjs/intl-listformat@8.3.15",
+    ],
+  ],
+  [
+    "an output that cannot be written is named, and no source",
+    { "handler.ts": "export default 1;", "../.tenon/build/demo.js/file": "" },
+    ["cannot write .tenon/build/demo.js: is a directory"],
+  ],
 ])("%s", async (name, files: Readonly<Record<string, string>>, lines) => {
   const at = join(folder, name.replaceAll(/\W+/g, "-"));
   await mkdir(join(at, "src"), { recursive: true });
   await writeFile(join(at, "tenon.toml"), '[project]\nname = "demo"\n');
-  for (const [file, content] of Object.entries(files)) await writeFile(join(at, "src", file), content);
+  for (const [file, content] of Object.entries(files)) {
+    await mkdir(dirname(join(at, "src", file)), { recursive: true });
+    await writeFile(join(at, "src", file), content);
+  }
   const bundled = bundle(await requireProject(at), { minify: false, checkResponses: false });
   const { message } = (await bundled.catch((error) => error)) as Error;
   expect(message.replaceAll(`${relative(process.cwd(), at)}/`, "").split("\n")).toEqual(lines);

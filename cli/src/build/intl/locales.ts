@@ -5,6 +5,7 @@ import { candidates } from "../../gaps/intl-lookup.ts";
 import { importedFolder } from "../packages.ts";
 import { atTime } from "./at-time.ts";
 import { type IntlName, intlClasses, intlNames, withNeeded } from "./classes.ts";
+import { installing } from "./missing.ts";
 
 /** The name of the module by {@link Locales.joinsModule}. */
 export const joinsModule = "tenon-intl:joins";
@@ -27,8 +28,7 @@ export class Locales {
   missing(names: Iterable<IntlName>): string | undefined {
     const lacking = withNeeded(names).filter((name) => this.#packageFolder(name) === undefined);
     if (lacking.length === 0) return undefined;
-    const packages = lacking.map((name) => `${intlClasses[name].package}@${intlClasses[name].version}`);
-    return `npm install --save-dev ${packages.join(" ")}`;
+    return installing(lacking.map((name) => `${intlClasses[name].package}@${intlClasses[name].version}`));
   }
 
   /** Reports whether formatting for a locale uses the data of a named one, so that the result is that locale's own. */
