@@ -1,6 +1,6 @@
 /** A build in its steps: bundle, componentize, and compose on request. */
 import { createHash } from "node:crypto";
-import { access, constants, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { access, constants, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import { systemReason, TenonError } from "../errors.ts";
 import { fromNative, native } from "../native.ts";
@@ -115,17 +115,17 @@ async function componentizer(options: BuildOptions, terminal: Terminal): Promise
   }
 }
 
-async function requireSource(project: Project): Promise<void> {
+/** @internal */
+export async function requireSource({ source }: Project): Promise<void> {
+  const refused = (problem: string, hint?: string) =>
+    new TenonError("BUILD", `cannot read ${relative(process.cwd(), source)}: ${problem}`, hint);
   try {
-    await access(project.source, constants.R_OK);
+    await access(source, constants.R_OK);
   } catch (error) {
-    const shown = relative(process.cwd(), project.source);
-    throw new TenonError(
-      "BUILD",
-      `cannot read ${shown}: ${systemReason(error)}`,
-      "a project's handler is in src/handler.ts",
-    );
+    const isAbsent = (error as NodeJS.ErrnoException).code === "ENOENT";
+    throw refused(systemReason(error), isAbsent ? "a project's handler is in src/handler.ts" : undefined);
   }
+  if (!(await stat(source)).isFile()) throw refused("it is not a regular file");
 }
 
 /** The bridge that `tenon.toml` names instead of the one that ships. */
