@@ -164,11 +164,55 @@ describe("a request", () => {
       ["GET", "/open/a%5cb", 400],
       ["GET", "/open/%00", 400],
       ["GET", "/open/%zz", 400],
-      ["GET", `${base}/open/a`, 400],
     ] as const) {
       expect([method, path, await status(method, path)]).toEqual([method, path, expected]);
     }
     expect(seen).toHaveLength(passed);
+  });
+
+  it("may name the whole URL, of which the path and the query count", async () => {
+    const sidecar = await start({ allow: ["GET /v1/*", "GET /"], token: "t" });
+    const headers = { authorization: "Bearer t" };
+    for (const [target, url] of [
+      ["http://api/v1/x", "/v1/x"],
+      ["HTTP://api.example:80/v1/%78?a=http://b/../c", "/v1/%78?a=http://b/../c"],
+      ["http://[::1]:7004/v1/x", "/v1/x"],
+      ["http://api", "/"],
+      ["http://api?a=/v1/x", "/?a=/v1/x"],
+    ] as const) {
+      seen = [];
+      expect([target, (await ask(sidecar, target, { headers })).status, seen[0]?.url]).toEqual([target, 200, url]);
+    }
+    expect((await ask(sidecar, "http://api/health")).status).toBe(200);
+    expect((await ask(sidecar, "http://api/metrics")).status).toBe(401);
+    expect((await ask(sidecar, "http://api/v1/x", { headers: { ...headers, host: "evil.example" } })).status).toBe(403);
+    seen = [];
+    for (const [target, expected] of [
+      ["http://api/v2", 403],
+      ["http://api//v1/x", 403],
+      ["http://api/v1/../v2", 400],
+      ["http://api/v1/%2e%2e", 400],
+      ["http://api/v1/a%2fb", 400],
+      ["http://api/v1\\x", 400],
+      ["http://api\\/v1/x", 400],
+      ["http://api\\@evil.example/v1/x", 400],
+      ["http://user:canary@api/v1/x", 400],
+      ["http://api/v1/x#f", 400],
+      ["http://api#/v1/x", 400],
+      ["http:///v1/x", 400],
+      ["http://:80/v1/x", 400],
+      ["http:/v1/x", 400],
+      ["http:v1/x", 400],
+      ["https://api/v1/x", 400],
+      ["ftp://api/v1/x", 400],
+      ["api/v1/x", 400],
+      ["*", 400],
+    ] as const) {
+      const lines = ["host: localhost", "authorization: Bearer t", "connection: close"];
+      const { status } = await askRaw(sidecar, `GET ${target} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`);
+      expect([target, status]).toEqual([target, expected]);
+    }
+    expect(seen).toEqual([]);
   });
 
   it("of a method that echoes the credential, or opens a tunnel, does not go on", async () => {

@@ -11,6 +11,7 @@ import { answerMalformed } from "./malformed.ts";
 import { Metrics } from "./metrics.ts";
 import { endWithProblem, PROBLEM_TYPE, problemOf } from "./problem.ts";
 import { RateLimit } from "./rate.ts";
+import { originForm } from "./target.ts";
 import { Upstream, UpstreamError } from "./upstream.ts";
 
 /** Options of {@link HttpSidecar.start}. */
@@ -148,7 +149,8 @@ class Forwarder {
 
   async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const started = performance.now();
-    const { method = "GET", url = "/" } = req;
+    const { method = "GET" } = req;
+    const url = originForm(req.url ?? "/");
     const gone = new AbortController();
     res.once("close", () => gone.abort());
     const answered = { route: "none" };
