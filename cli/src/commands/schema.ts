@@ -31,14 +31,14 @@ export function schemaCommand(program: Command): void {
     .option("--json", "print the written files, or the differences, as JSON");
   withCommonOptions(command).action(async (options: Options) => {
     const terminal = terminalFor(options);
-    const { packageDocument, schemaFile } = await import("../schema/document.ts");
+    const { handledDocument, schemaFile } = await import("../schema/document.ts");
     const { packagesFrom } = await import("../schema/packages.ts");
     const folders = packagesFrom(process.cwd(), options.workspaces === true);
     if (options.check) return check(folders, terminal, options);
     const written: { path: string; bytes: number }[] = [];
     for (const folder of folders) {
       const path = relative(process.cwd(), join(folder, schemaFile));
-      const text = packageDocument(folder, options.openapi);
+      const text = await handledDocument(folder, options.openapi);
       await write(path, text);
       const bytes = Buffer.byteLength(text);
       written.push({ path, bytes });
@@ -67,11 +67,11 @@ interface Checked {
 /** @throws TenonError `SCHEMA_OUTDATED` after all differences are on standard output */
 async function check(folders: readonly string[], terminal: Terminal, { json, openapi }: Options): Promise<void> {
   const { createTwoFilesPatch } = await import("diff");
-  const { packageDocument, schemaFile } = await import("../schema/document.ts");
+  const { handledDocument, schemaFile } = await import("../schema/document.ts");
   const checked: Checked[] = [];
   for (const folder of folders) {
     const path = relative(process.cwd(), join(folder, schemaFile));
-    const wanted = packageDocument(folder, openapi);
+    const wanted = await handledDocument(folder, openapi);
     const found = await readIfThere(path);
     const same = found === wanted;
     const difference = same ? "" : createTwoFilesPatch(path, path, found ?? "", wanted, "on disk", "of the routes");

@@ -1,6 +1,8 @@
 /** Writes and checks a package's OpenAPI document. */
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { types } from "node:util";
 import { moduleJson, OpenApiError, type OpenApiVersion, packageJson } from "@tenon/sdk/openapi";
 import { TenonError } from "../errors.ts";
 import type { Project } from "../project/project.ts";
@@ -23,6 +25,31 @@ export async function documentFor({ folder, source, config }: Project): Promise<
 /** Returns the OpenAPI document of the package in a folder; throws like {@link documentFor}. */
 export function packageDocument(folder: string, version?: OpenApiVersion): string {
   return asTenonError(() => packageJson(folder, version));
+}
+
+/**
+ * Does what {@link packageDocument} does, and refuses a top level that leaves a promise rejected, as a build does. Node would end
+ * the process with its stack.
+ */
+export async function handledDocument(folder: string, version?: OpenApiVersion): Promise<string> {
+  const reasons: unknown[] = [];
+  const note = (reason: unknown) => reasons.push(reason);
+  process.on("unhandledRejection", note);
+  try {
+    const text = packageDocument(folder, version);
+    // Node reports rejections once the queue of promise jobs is empty.
+    await setImmediate();
+    if (reasons.length === 0) return text;
+    const [reason] = reasons;
+    const file = relative(process.cwd(), join(folder, "src", "handler.ts"));
+    const said = types.isNativeError(reason) ? reason.message : String(reason);
+    throw new TenonError(
+      "SCHEMA",
+      `${file}: the module's top level failed: it rejects a promise that nobody handles: ${said}`,
+    );
+  } finally {
+    process.off("unhandledRejection", note);
+  }
 }
 
 /** Runs code that reads or describes a package, and converts its errors to a TenonError `SCHEMA`. */
