@@ -40,3 +40,30 @@ export default routes({
     child.kill("SIGKILL");
   }
 });
+
+test("Ctrl-C during the first build announces no server", async () => {
+  const port = await freePort();
+  const handler = `import { get, ok, routes } from "@tenon/sdk";
+export default routes({ a: get("/", () => ok(1)) });
+`;
+  const cwd = await project("begins", handler, `[server]\nport = ${port}\n`);
+  const child = spawn(process.execPath, [tenon, "dev"], { cwd, stdio: ["ignore", "ignore", "pipe"] });
+  const exited = new Promise((resolve) => child.once("exit", resolve));
+  try {
+    let said = "";
+    child.stderr.on("data", (data) => {
+      said += data;
+    });
+    const status = () =>
+      fetch(`http://127.0.0.1:${port}/run/begins/`).then(
+        (answer) => answer.status,
+        () => undefined,
+      );
+    await expect.poll(status, { interval: 5 }).toBe(503);
+    child.kill("SIGINT");
+    expect(await exited).toBe(130);
+    expect(said).not.toContain("Serve ");
+  } finally {
+    child.kill("SIGKILL");
+  }
+});

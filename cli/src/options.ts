@@ -1,6 +1,6 @@
 /** The options that all commands share, and parsers of options. */
 import { type Command, InvalidArgumentError } from "commander";
-import { TenonError } from "./errors.ts";
+import { type ErrorCode, TenonError } from "./errors.ts";
 import { Terminal, type Verbosity } from "./terminal.ts";
 
 /** The options that every command takes. */
@@ -27,13 +27,25 @@ export function parsePort(text: string): number {
   return port;
 }
 
-/** Names the option that chooses another port, when the port that a command would listen on is taken. */
+/** Parses `--host`. */
+export function parseHost(text: string): string {
+  if (text.trim() === "") throw new InvalidArgumentError("A host is an address such as 127.0.0.1, or a name.");
+  return text;
+}
+
+/** The next step when a command cannot listen, by the error's code. */
+const remedies: Partial<Record<ErrorCode, string>> = {
+  ADDRESS_IN_USE: "another program listens there; choose another port with --port",
+  LISTEN: "choose an address of this machine with --host, or another port with --port",
+};
+
+/** Names the option that chooses another port or host, when a command cannot listen. */
 export async function suggestPort<T>(listening: Promise<T>): Promise<T> {
   try {
     return await listening;
   } catch (error) {
-    if (!(error instanceof TenonError) || error.code !== "ADDRESS_IN_USE") throw error;
-    const hint = "another program listens there; choose another port with --port";
+    const hint = error instanceof TenonError ? remedies[error.code] : undefined;
+    if (!(error instanceof TenonError) || hint === undefined) throw error;
     throw new TenonError(error.code, error.message, hint, error);
   }
 }

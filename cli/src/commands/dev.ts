@@ -4,7 +4,7 @@ import { type KeyActions, keyHelp, listenForKeys } from "../dev/keys.ts";
 import type { DevSession } from "../dev/session.ts";
 import { exitCode } from "../errors.ts";
 import { Lifecycle, stopping } from "../lifecycle.ts";
-import { type CommonOptions, parsePort, terminalFor, withCommonOptions } from "../options.ts";
+import { type CommonOptions, parseHost, parsePort, terminalFor, withCommonOptions } from "../options.ts";
 import { requireProject } from "../project/project.ts";
 import type { Terminal } from "../terminal.ts";
 
@@ -25,7 +25,7 @@ export function devCommand(program: Command): void {
         "error is shown here and in the browser. Responses that do not match their declared types are answered with 500.",
     )
     .option("-p, --port <number>", "port to listen on, or fail; otherwise the next free one is taken", parsePort)
-    .option("--host <host>", "address to listen on")
+    .option("--host <host>", "address to listen on", parseHost)
     .option("--fresh", "let the development services begin with nothing");
   withCommonOptions(command).action(async (options: Options) => {
     const terminal = terminalFor(options);
@@ -41,7 +41,8 @@ export function devCommand(program: Command): void {
     process.once("exit", giveBack);
     try {
       // Whatever comes first: a failure to start, or the end.
-      await Promise.race([session.start().then(() => announce(session, terminal)), lifecycle.ended]);
+      const isStarted = await Promise.race([session.start().then(() => true), lifecycle.ended.then(() => false)]);
+      if (isStarted) announce(session, terminal);
       process.exitCode = await lifecycle.ended;
       terminal.note("Stop", stopping);
     } finally {

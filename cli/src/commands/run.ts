@@ -5,7 +5,7 @@ import { exitCode, failureToTell } from "../errors.ts";
 import { Lifecycle, stopping } from "../lifecycle.ts";
 import { pathOf } from "../module-source.ts";
 import { formatReference, parseReference } from "../oci/reference.ts";
-import { type CommonOptions, parsePort, suggestPort, terminalFor, withCommonOptions } from "../options.ts";
+import { type CommonOptions, parseHost, parsePort, suggestPort, terminalFor, withCommonOptions } from "../options.ts";
 import { hostAndPort } from "../project/config/addresses.ts";
 import { mountsOf, type Pull } from "../project/modules.ts";
 import { configFile } from "../project/project.ts";
@@ -39,7 +39,7 @@ export function runCommand(program: Command): void {
       "component files, references such as oci://registry/shop:1.0, or names of the project's modules",
     )
     .option("-p, --port <number>", "port to listen on; 0 takes a free one", parsePort)
-    .option("--host <host>", "address to listen on")
+    .option("--host <host>", "address to listen on", parseHost)
     .option("--plain-http", "reach registries by HTTP without TLS; those on this machine always are")
     .option("--verify-key <file>", "serve from registries only what this public key has signed")
     .option("--trust-compiled", "load machine code of `tenon compile` (.cwasm); use it for files of your own only")
