@@ -94,7 +94,7 @@ describe("wrong usage is 2 and says what to type", () => {
     [["new", "My Shop"], "npm names are in lower case"],
     [["new", "@team/shop"], "hint: for example: tenon new shop"],
     [["help", "biuld"], "Did you mean build?"],
-    [["help", "sidecar", "nonsense"], "unknown command 'nonsense'\n(tenon sidecar --help tells its options)"],
+    [["help", "sidecar", "nonsense"], "unknown command 'nonsense'\n(tenon sidecar --help lists its options)"],
     [["build", "extra"], "too many arguments"],
     [[], "Usage: tenon"],
   ])("%j", (args, message) => {

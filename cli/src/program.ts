@@ -55,6 +55,6 @@ export function createProgram(): Command {
 /** After wrong usage of a command, points to its own help. */
 function tellHelp(command: Command, parent: string): void {
   const path = `${parent} ${command.name()}`;
-  command.showHelpAfterError(`(${path} --help tells its options)`);
+  command.showHelpAfterError(`(${path} --help lists its options)`);
   for (const each of command.commands) tellHelp(each, path);
 }

@@ -103,7 +103,11 @@ function builtComponent(project: Project | undefined): string {
   }
   const isStale = existsSync(component) && statSync(component).mtimeMs > statSync(composed).mtimeMs;
   if (isStale) {
-    throw new TenonError("NOT_BUILT", `${relative(process.cwd(), composed)} is older than the component in it`, hint);
+    throw new TenonError(
+      "NOT_BUILT",
+      `${relative(process.cwd(), composed)} is older than ${relative(process.cwd(), component)}`,
+      hint,
+    );
   }
   return composed;
 }

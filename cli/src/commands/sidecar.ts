@@ -119,7 +119,7 @@ function asUsage(error: unknown): never {
 function urlFrom(kind: SidecarKind, { url, urlFile }: Options): string {
   const { variable, example } = sidecarKind(kind);
   if (url !== undefined && urlFile !== undefined) {
-    throw new TenonError("USAGE", "--url and --url-file say the same thing", "give one of them");
+    throw new TenonError("USAGE", "--url and --url-file both name the store", "give one of them");
   }
   if (url !== undefined) {
     if (hasPassword(url)) {
@@ -135,7 +135,7 @@ function urlFrom(kind: SidecarKind, { url, urlFile }: Options): string {
   if (found === undefined || found === "") {
     throw new TenonError(
       "USAGE",
-      `which store to serve is not said`,
+      "no store is named",
       `set ${variable}, or give --url-file with a file, or --url ${example}`,
     );
   }
