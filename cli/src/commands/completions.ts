@@ -3,6 +3,7 @@ import { bashScript } from "../completions/bash.ts";
 import { fishScript } from "../completions/fish.ts";
 import { type CommandNode, commandTree } from "../completions/tree.ts";
 import { zshScript } from "../completions/zsh.ts";
+import { withCommonOptions } from "../options.ts";
 
 const scripts: Readonly<Record<string, (root: CommandNode) => string>> = {
   bash: bashScript,
@@ -12,7 +13,7 @@ const scripts: Readonly<Record<string, (root: CommandNode) => string>> = {
 
 /** `tenon completions`: a script for the shell, made from the commands as they are declared. */
 export function completionsCommand(program: Command): void {
-  program
+  const command = program
     .command("completions")
     .summary("print completions for a shell")
     .description(
@@ -21,8 +22,8 @@ export function completionsCommand(program: Command): void {
         "  zsh:  source <(tenon completions zsh)\n" +
         "  fish: tenon completions fish | source",
     )
-    .addArgument(new Argument("<shell>", "the shell").choices(Object.keys(scripts)))
-    .action((shell: string) => {
-      process.stdout.write(scripts[shell]?.(commandTree(program)) ?? "");
-    });
+    .addArgument(new Argument("<shell>", "the shell").choices(Object.keys(scripts)));
+  withCommonOptions(command).action((shell: string) => {
+    process.stdout.write(scripts[shell]?.(commandTree(program)) ?? "");
+  });
 }
