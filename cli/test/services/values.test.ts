@@ -273,6 +273,32 @@ describeWith("postgresql", "values of PostgreSQL", () => {
     },
   );
 
+  it("takes bigints of the client of the SDK with all digits", async () => {
+    const given: readonly (readonly [type: string, value: bigint, text?: string])[] = [
+      ["int4", -5n],
+      ["int8", 2n ** 63n - 1n],
+      ["int8", -(2n ** 63n)],
+      ["bool", 1n, "true"],
+      ["float8", 2n ** 53n, "9.007199254740992e+15"],
+      ["numeric", 2n ** 53n + 1n],
+      ["numeric", 2n ** 64n + 1n],
+      ["numeric", 10n ** 400n],
+      ["text", 2n ** 53n + 1n],
+      ["text", 10n ** 20n],
+      ["jsonb", 2n ** 53n + 1n],
+      ["jsonb", 10n ** 20n],
+    ];
+    const app = routes({
+      run: get("/", async () => {
+        const columns = given.map(([type], n) => `$${n + 1}::${type}::text AS c${n}`);
+        const [row = {}] = await db.query([`SELECT ${columns}`, given.map(([, value]) => value)]);
+        return ok(Object.values(row));
+      }),
+    });
+    const answer = await testApp(app, { env: { SIDECAR_DB_URL: sidecar.address } }).get("/");
+    expect(answer.json()).toEqual(given.map(([, value, text]) => text ?? String(value)));
+  });
+
   it("refuses types that cannot be looked up", async () => {
     await rows(ask, "CREATE TYPE nothing AS ENUM ('NULL')");
     for (const sql of ["SELECT 'NULL'::nothing", "SELECT '{}'::int4multirange", "SELECT $1::nothing"]) {

@@ -1,5 +1,7 @@
 /** The client of the sidecar `db`. */
 import { encodeBase64 } from "../encoding/base64.ts";
+import { writeJson } from "../http/json.ts";
+import { JSON_TYPE } from "../http/response.ts";
 import { atRehearsal } from "../rehearse.ts";
 import type { Value } from "../sql/index.ts";
 import type { HttpResponse } from "./response.ts";
@@ -108,7 +110,11 @@ async function query<R extends object>(statement: DbStatement, headers: Headers 
 }
 
 function queryOf(statement: DbStatement, headers: Headers = []): SidecarRequest {
-  return { method: "POST", path: "/sql/query", headers, json: wire(statement) };
+  return post("/sql/query", headers, wire(statement));
+}
+
+function post(path: string, headers: Headers, json: string): SidecarRequest {
+  return { method: "POST", path, headers: [JSON_TYPE[0], ...headers], body: json };
 }
 
 function rowsOf<R>(response: HttpResponse): R[] {
@@ -116,7 +122,7 @@ function rowsOf<R>(response: HttpResponse): R[] {
 }
 
 async function execute(statement: DbStatement, headers: Headers): Promise<number> {
-  const response = await askSidecar("db", { method: "POST", path: "/sql/execute", headers, json: wire(statement) });
+  const response = await askSidecar("db", post("/sql/execute", headers, wire(statement)));
   return (response.json() as { rows_affected: number }).rows_affected;
 }
 
@@ -125,8 +131,8 @@ async function batch(
   headers: Headers,
   more: { readonly isolation?: Isolation } = {},
 ): Promise<BatchResult[]> {
-  const json = { statements: statements.map(wire), ...more };
-  const response = await askSidecar("db", { method: "POST", path: "/sql/batch", headers, json });
+  const json = withList(more, "statements", statements.map(wire));
+  const response = await askSidecar("db", post("/sql/batch", headers, json));
   const { results } = response.json() as { results: (BatchResult & { rows_affected: number })[] };
   return results.map(({ columns, rows, rows_affected }) => ({ columns, rows, rowsAffected: rows_affected }));
 }
@@ -137,20 +143,26 @@ function keyHeaders({ idempotencyKey }: ExecuteOptions): Headers {
   return idempotencyKey === undefined ? [] : [["idempotency-key", idempotencyKey]];
 }
 
-function wire(statement: BatchStatement): object {
+function wire(statement: BatchStatement): string {
   // Indexes, because destructuring with an iterator is slow in the engine.
   const { 0: sql, 1: params = [], 2: options } = statement;
-  return { sql, params: params.map(wireValue), ...options };
+  return withList({ ...options, sql }, "params", params.map(wireValue));
+}
+
+/** Writes an object as JSON, with a further member: a list of JSON texts. */
+function withList(object: object, name: string, items: readonly string[]): string {
+  const members = writeJson(object).slice(1, -1);
+  return `{${members}${members === "" ? "" : ","}"${name}":[${items.join(",")}]}`;
 }
 
 /**
- * Converts a parameter to JSON, which has no bytes, no infinity and no bigint. The database converts a text to the
- * column's type.
+ * Writes a parameter as JSON, which has no bytes and no infinity, and whose writer has no integers beyond 2^53. A
+ * sidecar reads integers of 64 bits with all digits. PostgreSQL converts the text of a larger one to the column's type.
  */
-function wireValue(value: Parameter): unknown {
-  // JSON.stringify would write 0.
-  if (Object.is(value, -0)) return { float: "-0" };
-  if (typeof value === "bigint") return value.toString();
-  if (typeof value === "number" && !Number.isFinite(value)) return { float: String(value) };
-  return value instanceof Uint8Array ? { base64: encodeBase64(value) } : value;
+function wireValue(value: Parameter): string {
+  if (typeof value === "bigint") return BigInt.asIntN(64, value) === value ? `${value}` : `"${value}"`;
+  // The writer would write 0.
+  if (Object.is(value, -0)) return '{"float":"-0"}';
+  if (typeof value === "number" && !Number.isFinite(value)) return `{"float":"${value}"}`;
+  return writeJson(value instanceof Uint8Array ? { base64: encodeBase64(value) } : (value ?? null));
 }

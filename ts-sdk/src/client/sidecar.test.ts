@@ -74,6 +74,27 @@ describe("db", () => {
     expect([not.status, not.detail]).toEqual([400, "parameter 1 is not a number that SQLite has"]);
   });
 
+  it("binds bigints and numbers as numbers, with all digits", async () => {
+    const having = "SELECT count(*) AS n FROM (SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3) HAVING count(*) > $1";
+    for (const two of [2, 2n]) expect(await asked(() => db.query([having, [two]]))).toEqual([{ n: 3 }]);
+    const sql = "SELECT typeof($1) AS type, CAST($1 AS TEXT) AS value";
+    for (const [value, type, text] of [
+      [10n, "integer", "10"],
+      [0n, "integer", "0"],
+      [-5n, "integer", "-5"],
+      [2n ** 53n + 1n, "integer", "9007199254740993"],
+      [2n ** 63n - 1n, "integer", "9223372036854775807"],
+      [-(2n ** 63n), "integer", "-9223372036854775808"],
+      // Beyond 64 bits SQLite has no integers.
+      [2n ** 63n, "text", "9223372036854775808"],
+      [10n ** 400n, "text", "1".padEnd(401, "0")],
+    ] as const) {
+      expect([value, await asked(() => db.query([sql, [value]]))]).toEqual([value, [{ type, value: text }]]);
+      const [result] = await asked(() => db.batch([[sql, [value], { expect: { rows: 1 } }]]));
+      expect([value, result?.rows]).toEqual([value, [{ type, value: text }]]);
+    }
+  });
+
   it("runs batches as one transaction", async () => {
     const insert = (name: string): Statement => sqlCreate(sqlite, "users", { name, returning: ["name"] });
     expect(await asked(() => db.batch([insert("B"), ["DELETE FROM users WHERE name = $1", ["B"]]]))).toEqual([
