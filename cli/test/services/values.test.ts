@@ -273,8 +273,13 @@ describeWith("postgresql", "values of PostgreSQL", () => {
     },
   );
 
-  it("takes bigints of the client of the SDK with all digits", async () => {
-    const given: readonly (readonly [type: string, value: bigint, text?: string])[] = [
+  it("takes bigints and large numbers of the client of the SDK with all digits", async () => {
+    const given: readonly (readonly [type: string, value: bigint | number, text?: string])[] = [
+      ["int8", 2 ** 60, "1152921504606846976"],
+      ["numeric", -(2 ** 62), "-4611686018427387904"],
+      ["numeric", 1.5e19],
+      ["float8", -1e20, "-1e+20"],
+      ["jsonb", 1.5e19],
       ["int4", -5n],
       ["int8", 2n ** 63n - 1n],
       ["int8", -(2n ** 63n)],

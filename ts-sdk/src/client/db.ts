@@ -164,5 +164,9 @@ function wireValue(value: Parameter): string {
   // The writer would write 0.
   if (Object.is(value, -0)) return '{"float":"-0"}';
   if (typeof value === "number" && !Number.isFinite(value)) return `{"float":"${value}"}`;
+  // The writer would round integers beyond 2^53, and write those beyond 2^63 as integers, which SQLite does not have.
+  if (typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value)) {
+    return Math.abs(value) < 2 ** 63 ? `${BigInt(value)}` : value.toExponential();
+  }
   return writeJson(value instanceof Uint8Array ? { base64: encodeBase64(value) } : (value ?? null));
 }
