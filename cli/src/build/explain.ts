@@ -98,9 +98,15 @@ async function errorOf({ reason, frames }: Failure, bundle: Bundle): Promise<Ten
   if (APPS.test(reason) || (places[0] !== undefined && isOfEntry(places[0]))) return wrongExport(reason, bundle);
   const said = reason.includes(LOST) ? reason.replace(/^Error: /, "") : `the module's top level failed: ${reason}`;
   const place = await placeToTell(places);
-  if (place === undefined) return new TenonError("BUILD", `${shown(bundle)}: ${said}`, hintFor(reason));
+  const hint = (await isOfArguments(reason, places[0])) ? undefined : hintFor(reason);
+  if (place === undefined) return new TenonError("BUILD", `${shown(bundle)}: ${said}`, hint);
   const code = place.text === undefined ? "" : `\n${codeFrame(place.text, place.line, place.column)}`;
-  return new TenonError("BUILD", `${place.file}:${place.line}:${place.column}: ${said}${code}`, hintFor(reason));
+  return new TenonError("BUILD", `${place.file}:${place.line}:${place.column}: ${said}${code}`, hint);
+}
+
+/** Reports whether the SDK refuses what its function was called with, such as a wrong path: that says what to do by itself. */
+async function isOfArguments(reason: string, innermost: Place | undefined): Promise<boolean> {
+  return reason.startsWith("TypeError: ") && innermost !== undefined && (await isOfSdk(innermost.file));
 }
 
 /** The error about an exported value, at the default export if the handler module has one. */
