@@ -3,6 +3,7 @@ import { decodeBase64, encodeBase64 } from "../encoding/base64.ts";
 import { encodeSegment } from "../encoding/path-segment.ts";
 import { encodeUtf8 } from "../platform.ts";
 import { atRehearsal } from "../rehearse.ts";
+import { checkNumbers } from "./finite.ts";
 import { askSidecar, type ListOptions, listQuery } from "./sidecar.ts";
 import { bodyOf, type Storable, Stored } from "./stored.ts";
 
@@ -94,9 +95,14 @@ export const cache = {
     return (await askSidecar("cache", asked)).status !== 412;
   },
 
-  /** Stores up to 1,000 entries in one request, all or none. @throws SidecarError */
+  /**
+   * Stores up to 1,000 entries in one request, all or none.
+   *
+   * @throws SidecarError; TypeError when a `ttl` is not finite
+   */
   async setMany(entries: readonly CacheEntry[]): Promise<void> {
     const set = entries.map(({ key, value, contentType, ttl, metadata }) => {
+      checkNumbers("cache.setMany", { ttl });
       const { body, type } = bodyOf(value, contentType);
       const bytes = typeof body === "string" ? { value: body } : { base64: encodeBase64(body) };
       return { key, ...bytes, content_type: type, ttl, metadata };
@@ -104,8 +110,13 @@ export const cache = {
     await askSidecar("cache", { method: "POST", path: "/kv", json: { set } });
   },
 
-  /** Adds to a counter, which begins at 0, and returns the sum. @throws SidecarError with status 409 beyond a bound. */
+  /**
+   * Adds to a counter, which begins at 0, and returns the sum.
+   *
+   * @throws SidecarError with status 409 beyond a bound; TypeError when an option is not finite
+   */
   async incr(key: string, { by = 1, ...options }: CacheIncrOptions = {}): Promise<number> {
+    checkNumbers("cache.incr", { by, ...options });
     const response = await askSidecar("cache", { method: "POST", path: path(key), json: { incr: by, ...options } });
     return (response.json() as { value: number }).value;
   },

@@ -1,4 +1,5 @@
 /** The client of the sidecar `queue`. */
+import { checkNumbers } from "./finite.ts";
 import { askSidecar } from "./sidecar.ts";
 
 /** How a message is delivered. */
@@ -17,9 +18,13 @@ export interface QueueMessage extends QueueSendOptions {
 
 /** A client that {@link queue} returns. */
 export interface QueueClient {
-  /** Sends a value that JSON can hold, and returns the message's id. @throws SidecarError */
+  /**
+   * Sends a value that JSON can hold, and returns the message's id.
+   *
+   * @throws SidecarError; TypeError when `delay` is not finite
+   */
   send(value: unknown, options?: QueueSendOptions): Promise<string>;
-  /** Sends up to 100 messages, all or none, and returns their ids. @throws SidecarError */
+  /** Sends up to 100 messages, all or none, and returns their ids. @throws as `send` does */
   sendMany(messages: readonly QueueMessage[]): Promise<string[]>;
 }
 
@@ -50,7 +55,8 @@ export function queue(name: string): QueueClient {
   });
 }
 
-/** JSON omits `undefined`, and a message needs a body. */
 function wire(message: QueueMessage): QueueMessage {
+  checkNumbers("queue", { delay: message.delay });
+  // JSON omits `undefined`, and a message needs a body.
   return { ...message, body: message.body ?? null };
 }

@@ -233,9 +233,29 @@ describe("cache", () => {
     for (const key of ["n", "s", "b"]) await asked(() => cache.delete(key));
   });
 
+  it("refuses numbers that JSON has no form for", async () => {
+    const message = (run: () => Promise<unknown>) => failure(run).then(({ name, message }) => [name, message]);
+    for (const number of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) {
+      for (const option of ["by", "ttl", "min", "max"]) {
+        const refused = ["TypeError", `cache.incr: "${option}" must be a finite number`];
+        expect(await message(() => cache.incr("refused", { [option]: number }))).toEqual(refused);
+      }
+      const entries = [
+        { key: "refused", value: "x" },
+        { key: "refused", value: "x", ttl: number },
+      ];
+      const refused = ["TypeError", 'cache.setMany: "ttl" must be a finite number'];
+      expect(await message(() => cache.setMany(entries))).toEqual(refused);
+    }
+    expect(await asked(() => cache.get("refused"))).toBeUndefined();
+  });
+
   it("refuses what cannot be a key, or a time", async () => {
     for (const key of ["", ".", "..", "\ud800"]) expect(await failure(() => cache.get(key))).toBeInstanceOf(TypeError);
-    expect(await failure(() => cache.set("a", "x", { ttl: 0 }))).toMatchObject({ code: "status", status: 400 });
+    for (const ttl of [0, Number.NaN, Number.POSITIVE_INFINITY]) {
+      expect(await failure(() => cache.set("a", "x", { ttl }))).toMatchObject({ code: "status", status: 400 });
+      expect(await failure(() => cache.touch("a", ttl))).toMatchObject({ code: "status", status: 400 });
+    }
   });
 });
 
@@ -271,6 +291,19 @@ describe("storage", () => {
     for (const path of ["m/a b", "m/x/c"]) await asked(() => storage.delete(path));
   });
 
+  it("refuses an end of time that JSON has no form for", async () => {
+    const upload = await asked(() => storage.upload("refused"));
+    for (const expires of [Number.NaN, Number.POSITIVE_INFINITY]) {
+      for (const url of [() => storage.url("refused", { expires }), () => upload.url(1, { expires })]) {
+        expect(await failure(url)).toMatchObject({
+          name: "TypeError",
+          message: 'storage: "expires" must be a finite number',
+        });
+      }
+    }
+    await asked(() => upload.abort());
+  });
+
   it("refuses what leads elsewhere", async () => {
     for (const path of ["", "..", "../x", "a/../b", "./a"]) {
       expect(await failure(() => storage.get(path))).toBeInstanceOf(TypeError);
@@ -285,6 +318,11 @@ describe("queue", () => {
     expect([id, more]).toEqual([expect.stringMatching(/^\d+$/), [expect.any(String), expect.any(String)]]);
     for (const name of ["", "a b", "../x"]) expect(() => queue(name)).toThrow(TypeError);
     expect(await failure(() => queue("mail").send(1, { delay: -1 }))).toMatchObject({ status: 400 });
+    for (const delay of [Number.NaN, Number.POSITIVE_INFINITY]) {
+      const refused = { name: "TypeError", message: 'queue: "delay" must be a finite number' };
+      expect(await failure(() => queue("mail").send(1, { delay }))).toMatchObject(refused);
+      expect(await failure(() => queue("mail").sendMany([{ body: 1 }, { body: 2, delay }]))).toMatchObject(refused);
+    }
   });
 });
 

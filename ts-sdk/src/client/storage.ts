@@ -1,5 +1,6 @@
 /** The client of the sidecar `storage`. */
 import { encodeSegment } from "../encoding/path-segment.ts";
+import { checkNumbers } from "./finite.ts";
 import type { HttpResponse } from "./response.ts";
 import { askSidecar, type ListOptions, listQuery } from "./sidecar.ts";
 import { bodyOf, type Storable, Stored } from "./stored.ts";
@@ -143,13 +144,11 @@ export const storage = {
    * A URL with which a client reads or writes the object without credentials, for `expires` seconds (900 when left out,
    * a week at most).
    *
-   * @throws SidecarError
+   * @throws SidecarError; TypeError when `expires` is not finite
    */
   async url(objectPath: string, options: StorageUrlOptions = {}): Promise<string> {
     path(objectPath);
-    const json = { path: objectPath, ...options };
-    const response = await askSidecar("storage", { method: "POST", path: "/storage-url", json });
-    return (response.json() as { url: string }).url;
+    return await signed({ path: objectPath, ...options });
   },
 
   /**
@@ -200,9 +199,7 @@ function uploadOf(objectPath: string, id: string): StorageUpload {
       return (await ask("PUT", `&part=${part}`, { body })).headers.get("etag") ?? "";
     },
     async url(part, options = {}) {
-      const json = { path: objectPath, method: "PUT", upload: id, part, ...options };
-      const response = await askSidecar("storage", { method: "POST", path: "/storage-url", json });
-      return (response.json() as { url: string }).url;
+      return await signed({ path: objectPath, method: "PUT", upload: id, part, ...options });
     },
     async complete(options = {}) {
       const json = { parts: options.parts ?? (await parts()) };
@@ -212,6 +209,12 @@ function uploadOf(objectPath: string, id: string): StorageUpload {
       await ask("DELETE", "");
     },
   };
+}
+
+async function signed(json: object): Promise<string> {
+  checkNumbers("storage", json);
+  const response = await askSidecar("storage", { method: "POST", path: "/storage-url", json });
+  return (response.json() as { url: string }).url;
 }
 
 type Headers = [name: string, value: string][];
