@@ -277,6 +277,51 @@ describe("storage", () => {
     ]);
   });
 
+  it("gives the bytes of a range, and no others", async () => {
+    await asked(() => storage.put("ranges", "hello", { metadata: { owner: "Ann" } }));
+    const text = async (from: number, to: number, path = "ranges") =>
+      (await asked(() => storage.get(path, { range: [from, to] })))?.text();
+    for (const [from, to, expected] of [
+      [1, 3, "el"],
+      [0, 5, "hello"],
+      [3, 100, "lo"],
+      [4, Number.POSITIVE_INFINITY, "o"],
+      [0, Number.POSITIVE_INFINITY, "hello"],
+      [0, 0, ""],
+      [5, 5, ""],
+      [9, 9, ""],
+    ] as const) {
+      expect([from, to, await text(from, to)]).toEqual([from, to, expected]);
+    }
+    const empty = await asked(() => storage.get("ranges", { range: [2, 2] }));
+    expect([empty?.contentType, empty?.metadata]).toEqual(["text/plain; charset=utf-8", { owner: "Ann" }]);
+    for (const to of [0, 1, Number.POSITIVE_INFINITY]) expect(await text(0, to, "none")).toBeUndefined();
+    expect(await failure(() => text(5, 6))).toMatchObject({ code: "status", status: 416 });
+    for (const range of [
+      [5, 2],
+      [-3, 5],
+      [-3, -3],
+      [0, Number.NaN],
+      [Number.NaN, 5],
+      [0.5, 2],
+      [0, 2.5],
+      [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY],
+      [0, Number.NEGATIVE_INFINITY],
+      [0, 2 ** 60],
+      ["0", "2"],
+      [3],
+      [],
+    ]) {
+      const refused = await failure(() => storage.get("ranges", { range } as never));
+      expect([range, refused.name, refused.message]).toEqual([
+        range,
+        "TypeError",
+        'storage.get: "range" must be two whole numbers from 0 on, the second not below the first; it may be Infinity',
+      ]);
+    }
+    await asked(() => storage.delete("ranges"));
+  });
+
   it("keeps metadata, copies, lists folders and signs addresses", async () => {
     const options = { cacheControl: "no-store", metadata: { owner: "Ann" } };
     await asked(() => storage.put("m/a b", "hello", options));

@@ -106,15 +106,19 @@ export interface StorageUpload {
 export const storage = {
   /**
    * An object, or with `range` its bytes from the first up to but not including the second; `undefined` when there is
-   * none. @throws SidecarError
+   * none. `[4, Infinity]` is everything behind the first four bytes.
+   *
+   * @throws SidecarError, with status 416 when the object ends before the range; TypeError for an invalid range
    */
   async get(
     objectPath: string,
     options: { readonly range?: readonly [from: number, to: number] } = {},
   ): Promise<Stored | undefined> {
     const { range } = options;
-    const headers = range === undefined ? [] : [["range", `bytes=${range[0]}-${range[1] - 1}`] as const];
-    const response = await askSidecar("storage", { method: "GET", path: path(objectPath), headers, expect: [404] });
+    const bytes = range === undefined ? undefined : bytesOf(range);
+    const method = bytes === "" ? "HEAD" : "GET";
+    const headers = bytes ? [["range", bytes] as const] : [];
+    const response = await askSidecar("storage", { method, path: path(objectPath), headers, expect: [404] });
     return response.status === 404 ? undefined : Stored.of(response);
   },
 
@@ -183,6 +187,17 @@ function path(objectPath: string): string {
   // A segment may be empty.
   const segments = objectPath.split("/").map((segment) => segment && encodeSegment("a segment of a path", segment));
   return `/storage/${segments.join("/")}`;
+}
+
+/** The value of the header `range`; "" for an empty range, which HTTP does not have. */
+function bytesOf({ 0: from, 1: to }: readonly [from: number, to: number]): string {
+  const isOpen = to === Number.POSITIVE_INFINITY;
+  if (!Number.isSafeInteger(from) || !(isOpen || Number.isSafeInteger(to)) || from < 0 || to < from) {
+    throw new TypeError(
+      'storage.get: "range" must be two whole numbers from 0 on, the second not below the first; it may be Infinity',
+    );
+  }
+  return from === to ? "" : `bytes=${from}-${isOpen ? "" : to - 1}`;
 }
 
 function uploadOf(objectPath: string, id: string): StorageUpload {
