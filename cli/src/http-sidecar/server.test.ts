@@ -235,6 +235,7 @@ describe("a request", () => {
       ["FOO / HTTP/1.1\r\nhost: localhost\r\n\r\n", 400, /Invalid method/],
       [`GET / HTTP/1.1\r\nhost: localhost\r\nx: ${"x".repeat(20_000)}\r\n\r\n`, 431, /at most 16384 bytes/],
       ["GET / HTTP/1.1\r\nconnection: close\r\n\r\n", 400, /Host/],
+      ["GET / HTTP/1.1\r\nhost: localhost\r\nexpect: x\r\nconnection: close\r\n\r\n", 417, /expectation/],
     ] as const) {
       const answered = await askRaw(sidecar, sent);
       expect([answered.status, answered.head]).toEqual([status, expect.stringContaining("application/problem+json")]);

@@ -96,6 +96,7 @@ export class HttpSidecar {
     const settings = { requestTimeout: httpSidecarLimits.requestMs, requireHostHeader: false };
     const server = createServer(settings, (req, res) => void forwarder.handle(req, res));
     answerMalformed(server);
+    server.on("checkExpectation", (_req, res) => sendProblem(res, 417, "The only expectation is 100-continue."));
     server.on("connect", (_req, socket) => endWithProblem(socket, 501, "This sidecar opens no tunnels."));
     server.keepAliveTimeout = httpSidecarLimits.idleMs;
     server.maxConnections = httpSidecarLimits.connections;
@@ -294,7 +295,7 @@ class Forwarder {
     const refusal = refusalOf(error);
     if (refusal.status >= 500) this.#log(`${at}: ${refusal.status}: ${reasonOf(error)}`);
     const { status, message, headers } = refusal;
-    sendJson(res, problemOf(status, message), status, { "content-type": PROBLEM_TYPE, ...headers });
+    sendProblem(res, status, message, headers);
   }
 }
 
@@ -322,6 +323,10 @@ function withoutHops({ headers }: IncomingMessage): OutgoingHttpHeaders {
 function sendJson(res: ServerResponse, value: object, status = 200, headers: OutgoingHttpHeaders = {}): void {
   res.writeHead(status, { "content-type": "application/json", ...headers });
   res.end(JSON.stringify(value));
+}
+
+function sendProblem(res: ServerResponse, status: number, detail: string, headers: OutgoingHttpHeaders = {}): void {
+  sendJson(res, problemOf(status, detail), status, { "content-type": PROBLEM_TYPE, ...headers });
 }
 
 /** Hashes a text, because comparison in constant time needs equal lengths. */
