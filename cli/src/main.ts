@@ -12,6 +12,8 @@ export async function main(argv: readonly string[]): Promise<void> {
     new Terminal().failure(`cannot write to standard output: ${systemReason(error)}`);
     process.exit(exitCode.failed);
   });
+  // Nobody reads the messages, so there is nobody to tell. What the command does goes on.
+  process.stderr.on("error", () => {});
   try {
     const other = await mainOf(argv);
     if (other !== undefined) return await other(argv);
