@@ -40,6 +40,8 @@ mod sql;
 mod sqlite_file;
 mod storage;
 mod store_error;
+#[cfg(test)]
+mod testing;
 
 pub use cron::schedule_problem;
 pub use dev::{DevOptions, DevServices};

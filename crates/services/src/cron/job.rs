@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use axum::http::{HeaderName, HeaderValue, Method};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::schedule::Schedule;
@@ -32,7 +33,7 @@ const METHODS: [Method; 6] = [Method::GET, Method::HEAD, Method::POST, Method::P
 const OWN_HEADERS: [&str; 7] = ["connection", "content-length", "expect", "host", "te", "transfer-encoding", "upgrade"];
 
 /// A module route and its schedule. Members with their default value are omitted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Job {
     pub(crate) name: String,
     pub(crate) schedule: String,
@@ -44,9 +45,9 @@ pub(crate) struct Job {
     /// Names in lower case.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) headers: BTreeMap<String, String>,
-    /// A text is sent as it is, null as no body, and everything else as JSON.
-    #[serde(default, skip_serializing_if = "Value::is_null")]
-    pub(crate) body: Value,
+    /// A text is sent as it is, null as no body, and everything else as JSON, with the digits of its numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) body: Option<Box<RawValue>>,
     /// Makes up for a missed time, once.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) catch_up: bool,
@@ -87,17 +88,22 @@ pub(super) fn next_time(job: &Job, now: i64) -> Option<i64> {
     Schedule::parse(&job.schedule, &job.timezone).ok().filter(|_| job.enabled)?.next(now)
 }
 
-/// Reads `{"owner","jobs":[…]}`.
-pub(super) fn declared_from_json(mut value: Value) -> Result<(String, Vec<Job>), String> {
+/// The jobs of a project as texts.
+#[derive(Deserialize)]
+struct Declared {
+    jobs: Vec<Box<RawValue>>,
+}
+
+/// Reads `{"owner","jobs":[…]}` from a value and its text.
+pub(super) fn declared_from_json(value: &Value, text: &[u8]) -> Result<(String, Vec<Job>), String> {
     let owner = value["owner"].as_str().filter(|owner| is_name(owner)).map(str::to_owned);
     let owner = owner.ok_or("`owner` must be the name of a project")?;
-    let Some(Value::Array(jobs)) = value.get_mut("jobs").map(Value::take) else {
-        return Err("`jobs` must be a list".to_string());
-    };
+    let Declared { jobs } = serde_json::from_slice(text).map_err(|_| "`jobs` must be a list")?;
     if jobs.len() > MAX_JOBS {
         return Err(format!("a project has at most {MAX_JOBS} jobs"));
     }
-    let jobs: Vec<Job> = jobs.into_iter().map(Job::from_json).collect::<Result<_, _>>()?;
+    let read = |job: Box<RawValue>| Job::new(Given::of_text(job.get().as_bytes())?);
+    let jobs: Vec<Job> = jobs.into_iter().map(read).collect::<Result<_, _>>()?;
     let mut names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
     names.sort_unstable();
     if names.windows(2).any(|pair| pair[0] == pair[1]) {
@@ -106,9 +112,27 @@ pub(super) fn declared_from_json(mut value: Value) -> Result<(String, Vec<Job>),
     Ok((owner, jobs))
 }
 
+/// The members of a job that a client gives. The body stays a text, because a parsed number may lose digits.
+#[derive(Clone, Debug)]
+pub(crate) struct Given {
+    members: Map<String, Value>,
+    body: Option<Box<RawValue>>,
+}
+
+impl Given {
+    /// Reads the members from JSON.
+    pub(crate) fn of_text(text: &[u8]) -> Result<Self, String> {
+        let texts = serde_json::from_slice::<BTreeMap<String, Box<RawValue>>>(text);
+        let mut texts = texts.map_err(|_| "a job is an object")?;
+        let body = texts.remove("body");
+        let value = |text: &RawValue| serde_json::from_str(text.get()).unwrap_or_default();
+        Ok(Self { members: texts.into_iter().map(|(name, text)| (name, value(&text))).collect(), body })
+    }
+}
+
 impl Job {
-    /// Reads a new job; errors never repeat a value.
-    pub(crate) fn from_json(value: Value) -> Result<Self, String> {
+    /// Makes a new job; errors never repeat a value.
+    pub(crate) fn new(given: Given) -> Result<Self, String> {
         let empty = Self {
             name: String::new(),
             schedule: String::new(),
@@ -117,13 +141,13 @@ impl Job {
             path: "/".to_string(),
             method: Method::GET.to_string(),
             headers: BTreeMap::new(),
-            body: Value::Null,
+            body: None,
             catch_up: false,
             max_attempts: 1,
             enabled: true,
             owner: None,
         };
-        empty.with(value, false)
+        empty.with(given, false)
     }
 
     /// The job's stored form.
@@ -133,11 +157,14 @@ impl Job {
 
     /// The body's text; none when there is none.
     pub(super) fn body_text(&self) -> Option<String> {
-        match &self.body {
-            Value::Null => None,
-            Value::String(text) => Some(text.clone()),
-            value => Some(value.to_string()),
-        }
+        let text = self.body.as_ref()?.get();
+        Some(serde_json::from_str(text).unwrap_or_else(|_| text.to_owned()))
+    }
+
+    /// The content type of the body.
+    pub(super) fn content_type(&self) -> Option<&'static str> {
+        let is_text = self.body.as_ref()?.get().starts_with('"');
+        Some(if is_text { "text/plain; charset=utf-8" } else { "application/json" })
     }
 
     /// The next time of a job that replaces another. It stays when the schedule does, so that a missed time is not
@@ -161,12 +188,12 @@ impl Job {
     }
 
     /// Changes the given members and keeps the rest; a name is permanent.
-    pub(crate) fn patched(&self, value: Value) -> Result<Self, String> {
-        self.clone().with(value, true)
+    pub(crate) fn patched(&self, given: Given) -> Result<Self, String> {
+        self.clone().with(given, true)
     }
 
-    fn with(mut self, value: Value, keep_name: bool) -> Result<Self, String> {
-        let Value::Object(mut object) = value else { return Err("a job is an object".to_string()) };
+    fn with(mut self, given: Given, keep_name: bool) -> Result<Self, String> {
+        let Given { members: mut object, body } = given;
         let name = std::mem::take(&mut self.name);
         self.name = text(&mut object, "name")?.unwrap_or_else(|| name.clone());
         if keep_name && self.name != name {
@@ -199,8 +226,8 @@ impl Job {
         if let Some(headers) = object.remove("headers") {
             self.headers = headers_of(headers)?;
         }
-        if let Some(body) = object.remove("body") {
-            self.body = body;
+        if let Some(body) = body {
+            self.body = Some(body).filter(|body| body.get() != "null");
         }
         if !object.is_empty() {
             let known =
@@ -231,7 +258,7 @@ impl Job {
         if !METHODS.iter().any(|method| method == self.method.as_str()) {
             return Err("`method` must be GET, HEAD, POST, PUT, PATCH or DELETE".to_string());
         }
-        if matches!(self.method.as_str(), "GET" | "HEAD") && !self.body.is_null() {
+        if matches!(self.method.as_str(), "GET" | "HEAD") && self.body.is_some() {
             return Err("`body` is for POST, PUT, PATCH and DELETE".to_string());
         }
         if self.body_text().is_some_and(|body| body.len() > MAX_BODY_BYTES) {
@@ -283,9 +310,12 @@ mod tests {
 
     #[test]
     fn jobs_have_defaults_and_are_checked() {
-        let job = Job::from_json(json!({ "name": "a", "schedule": "@hourly", "module": "hello" })).unwrap();
+        let given = |value: Value| Given::of_text(value.to_string().as_bytes());
+        let made = |value: Value| given(value).and_then(Job::new);
+        let job = made(json!({ "name": "a", "schedule": "@hourly", "module": "hello" })).unwrap();
+        let patch = |value: Value| given(value).and_then(|given| job.patched(given));
         assert_eq!((job.path.as_str(), job.method.as_str(), job.enabled), ("/", "GET", true));
-        let patched = job.patched(json!({ "method": "post", "path": "/x?y=z", "enabled": false })).unwrap();
+        let patched = patch(json!({ "method": "post", "path": "/x?y=z", "enabled": false })).unwrap();
         assert_eq!((patched.method.as_str(), patched.path.as_str(), patched.enabled), ("POST", "/x?y=z", false));
         for wrong in [
             json!([]),
@@ -310,8 +340,8 @@ mod tests {
             json!({ "method": "POST", "body": "x".repeat(MAX_BODY_BYTES + 1) }),
             json!({ "owner": "shop" }),
         ] {
-            assert!(job.patched(wrong.clone()).is_err(), "{wrong}");
+            assert!(patch(wrong.clone()).is_err(), "{wrong}");
         }
-        assert!(Job::from_json(json!({ "name": "a b", "schedule": "@hourly", "module": "m" })).is_err());
+        assert!(made(json!({ "name": "a b", "schedule": "@hourly", "module": "m" })).is_err());
     }
 }

@@ -18,6 +18,8 @@ mod service;
 mod sqlite;
 mod statements;
 mod store;
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
 

@@ -7,10 +7,11 @@ use axum::http::header::LOCATION;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Cron;
-use super::job::{Job, MAX_JOBS, declared_from_json, is_name};
+use super::job::{Given, Job, MAX_JOBS, declared_from_json, is_name};
 use super::run::{Ask, Run, Scope, now};
 use super::store::{CronStore, Described, REMEMBERED_RUNS};
 use crate::Limits;
@@ -47,9 +48,15 @@ pub(crate) fn routes<S: CronStore>(cron: Cron<S>, limits: Limits) -> Router {
         .with_state((cron, limits))
 }
 
-async fn list<S: CronStore>(State((cron, _)): Shared<S>) -> Result<axum::Json<Value>, Problem> {
+/// The answer to a list. It is never a parsed value, whose numbers may lose digits.
+#[derive(Serialize)]
+struct Jobs {
+    jobs: Vec<Described>,
+}
+
+async fn list<S: CronStore>(State((cron, _)): Shared<S>) -> Result<axum::Json<Jobs>, Problem> {
     let jobs = cron.store.jobs().await.map_err(Problem::internal)?;
-    Ok(axum::Json(json!({ "jobs": jobs })))
+    Ok(axum::Json(Jobs { jobs }))
 }
 
 async fn add<S: CronStore>(
@@ -57,8 +64,8 @@ async fn add<S: CronStore>(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let body = body::read_json(&headers, body, &limits).await?;
-    let job = Job::from_json(body).map_err(Problem::bad_request)?;
+    let (_, text) = body::read_json_with_text(&headers, body, &limits).await?;
+    let job = Given::of_text(&text).and_then(Job::new).map_err(Problem::bad_request)?;
     let name = job.name.clone();
     if !cron.store.add(job, now()).await.map_err(Problem::internal)? {
         let detail = format!("there is a job of this name, or there are {MAX_JOBS} jobs");
@@ -74,9 +81,9 @@ async fn declare<S: CronStore>(
     State((cron, limits)): Shared<S>,
     headers: HeaderMap,
     body: Body,
-) -> Result<axum::Json<Value>, Problem> {
-    let body = body::read_json(&headers, body, &limits).await?;
-    let (owner, jobs) = declared_from_json(body).map_err(Problem::bad_request)?;
+) -> Result<axum::Json<Jobs>, Problem> {
+    let (asked, text) = body::read_json_with_text(&headers, body, &limits).await?;
+    let (owner, jobs) = declared_from_json(&asked, &text).map_err(Problem::bad_request)?;
     cron.store.declare(owner, jobs, now()).await.map_err(Problem::internal)?;
     cron.jobs_changed();
     list(State((cron, limits))).await
@@ -95,8 +102,9 @@ async fn change<S: CronStore>(
     headers: HeaderMap,
     body: Body,
 ) -> Result<axum::Json<Described>, Problem> {
-    let body = body::read_json(&headers, body, &limits).await?;
-    let job = find(&cron, name.clone()).await?.job.patched(body).map_err(Problem::bad_request)?;
+    let (_, text) = body::read_json_with_text(&headers, body, &limits).await?;
+    let given = Given::of_text(&text).map_err(Problem::bad_request)?;
+    let job = find(&cron, name.clone()).await?.job.patched(given).map_err(Problem::bad_request)?;
     cron.store.replace(job, now()).await.map_err(Problem::internal)?;
     cron.jobs_changed();
     find(&cron, name).await.map(axum::Json)

@@ -169,9 +169,8 @@ impl Ready {
     pub(super) fn call(self, receipt: &str) -> Call {
         let Self { id, due_ms, attempts, job, .. } = self;
         let (due, attempts) = (iso(due_ms), u32::try_from(attempts).unwrap_or_default() + 1);
-        let (body, mut headers) = (job.body_text(), job.headers);
-        if body.is_some() {
-            let content_type = if job.body.is_string() { "text/plain; charset=utf-8" } else { "application/json" };
+        let (body, content_type, mut headers) = (job.body_text(), job.content_type(), job.headers);
+        if let Some(content_type) = content_type {
             headers.entry("content-type".to_string()).or_insert_with(|| content_type.to_string());
         }
         let own = [
@@ -277,12 +276,13 @@ pub(super) fn now() -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cron::job::Given;
     use serde_json::json;
 
     fn job(more: serde_json::Value) -> Job {
         let mut given = json!({ "name": "a", "schedule": "0 * * * *", "module": "m" });
         given.as_object_mut().unwrap().append(&mut more.as_object().unwrap().clone());
-        Job::from_json(given).unwrap()
+        Job::new(Given::of_text(given.to_string().as_bytes()).unwrap()).unwrap()
     }
 
     const HOUR: i64 = 3_600_000;

@@ -253,6 +253,7 @@ impl CronStore for SqliteCron {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cron::job::Given;
     use crate::cron::run::{Scope, State};
     use serde_json::json;
 
@@ -268,7 +269,7 @@ mod tests {
     fn job(name: &str, more: serde_json::Value) -> Job {
         let mut given = json!({ "name": name, "schedule": "0 * * * *", "module": "m" });
         given.as_object_mut().unwrap().append(&mut more.as_object().unwrap().clone());
-        Job::from_json(given).unwrap()
+        Job::new(Given::of_text(given.to_string().as_bytes()).unwrap()).unwrap()
     }
 
     async fn store() -> (tempfile::TempDir, SqliteCron) {

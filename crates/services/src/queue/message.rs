@@ -1,8 +1,9 @@
 //! Messages, and the leases on them.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -21,29 +22,36 @@ pub(super) const MAX_MESSAGES: usize = 100;
 /// A message to send.
 #[derive(Clone, Debug)]
 pub(crate) struct NewMessage {
-    /// As JSON.
-    pub(crate) body: String,
+    /// As JSON, with the digits that its numbers were sent with.
+    pub(crate) body: Box<RawValue>,
     pub(crate) delay: Duration,
     /// The key, which orders messages: those of one key are delivered one after the other.
     pub(crate) key: Option<String>,
 }
 
+/// The members of messages as texts, because a parsed number may lose digits.
+#[derive(Deserialize)]
+struct Texts {
+    messages: Vec<BTreeMap<String, Box<RawValue>>>,
+}
+
 impl NewMessage {
-    /// Reads `{"messages":[{"body","delay","key"}]}`; all but the body are optional, the delay is in seconds.
-    pub(super) fn all_from_json(mut asked: Value, limits: &Limits) -> Result<Vec<Self>, Problem> {
-        let Some(Value::Array(messages)) = asked.get_mut("messages").map(Value::take) else {
+    /// Reads `{"messages":[{"body","delay","key"}]}` from a value and its text; all but the body are optional, the delay
+    /// is in seconds.
+    pub(super) fn all_from_json(asked: &Value, text: &[u8], limits: &Limits) -> Result<Vec<Self>, Problem> {
+        let Some(messages) = asked["messages"].as_array() else {
             return Err(Problem::bad_request("`messages` must be a list"));
         };
         if messages.len() > MAX_MESSAGES {
             return Err(Problem::bad_request(format!("a request has at most {MAX_MESSAGES} messages")));
         }
-        messages.into_iter().map(|message| Self::from_json(message, limits)).collect()
+        let texts: Texts = serde_json::from_slice(text).map_err(|_| no_body())?;
+        let bodies = texts.messages.into_iter().map(|mut members| members.remove("body"));
+        messages.iter().zip(bodies).map(|(message, body)| Self::from_json(message, body, limits)).collect()
     }
 
-    fn from_json(mut message: Value, limits: &Limits) -> Result<Self, Problem> {
-        let Some(body) = message.get_mut("body").map(Value::take) else {
-            return Err(Problem::bad_request("a message is an object with a `body`"));
-        };
+    fn from_json(message: &Value, body: Option<Box<RawValue>>, limits: &Limits) -> Result<Self, Problem> {
+        let body = body.ok_or_else(no_body)?;
         let delay = match &message["delay"] {
             Value::Null => Duration::ZERO,
             value => {
@@ -57,12 +65,15 @@ impl NewMessage {
             Value::String(key) if (1..=MAX_KEY_BYTES).contains(&key.len()) && !key.contains('\0') => Some(key.clone()),
             _ => return Err(Problem::bad_request(format!("`key` must be a text of 1 to {MAX_KEY_BYTES} bytes"))),
         };
-        let body = body.to_string();
-        if body.len() > limits.max_body_bytes {
+        if body.get().len() > limits.max_body_bytes {
             return Err(Problem::bad_request("a message is too large"));
         }
         Ok(Self { body, delay, key })
     }
+}
+
+fn no_body() -> Problem {
+    Problem::bad_request("a message is an object with a `body`")
 }
 
 /// A consumer's request for messages.

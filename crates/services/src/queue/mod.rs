@@ -10,6 +10,8 @@ mod redis;
 mod routes;
 mod service;
 mod sqlite;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 

@@ -141,7 +141,7 @@ impl PostgresQueue {
 
 impl QueueStore for PostgresQueue {
     async fn send(&self, queue: String, messages: Vec<NewMessage>) -> Result<Vec<i64>, StoreError> {
-        let bodies: Vec<&str> = messages.iter().map(|message| message.body.as_str()).collect();
+        let bodies: Vec<&str> = messages.iter().map(|message| message.body.get()).collect();
         let keys: Vec<Option<&str>> = messages.iter().map(|message| message.key.as_deref()).collect();
         let delays: Vec<f64> = messages.iter().map(|message| millis(message.delay)).collect();
         let sent = sqlx::query_scalar(SEND).bind(queue).bind(bodies).bind(keys).bind(delays);

@@ -322,7 +322,10 @@ impl QueueStore for RedisQueue {
         let args = |command: &mut Cmd| {
             command.arg(first);
             for message in &messages {
-                command.arg(message.key.as_deref().unwrap_or_default()).arg(millis(message.delay)).arg(&message.body);
+                command
+                    .arg(message.key.as_deref().unwrap_or_default())
+                    .arg(millis(message.delay))
+                    .arg(message.body.get());
             }
         };
         let sent: i64 = self.run(&SEND_SCRIPT, &queue, args).await?;

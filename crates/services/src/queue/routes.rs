@@ -51,8 +51,8 @@ async fn send<S: QueueStore>(
     body: Body,
 ) -> Result<axum::Json<Value>, Problem> {
     let name = check_name(name)?;
-    let asked = body::read_json(&headers, body, &shared.limits).await?;
-    let messages = NewMessage::all_from_json(asked, &shared.limits)?;
+    let (asked, text) = body::read_json_with_text(&headers, body, &shared.limits).await?;
+    let messages = NewMessage::all_from_json(&asked, &text, &shared.limits)?;
     let ids = if messages.is_empty() { Vec::new() } else { shared.store.send(name, messages).await? };
     let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
     Ok(axum::Json(json!({ "ids": ids })))

@@ -117,7 +117,7 @@ impl QueueStore for SqliteQueue {
                 let now = now();
                 let due = now.saturating_add(millis(message.delay));
                 let sql = "INSERT INTO messages (queue, body, key, sent_ms, due_ms) VALUES (?, ?, ?, ?, ?)";
-                transaction.prepare_cached(sql)?.execute(params![queue, message.body, message.key, now, due])?;
+                transaction.prepare_cached(sql)?.execute(params![queue, message.body.get(), message.key, now, due])?;
                 ids.push(transaction.last_insert_rowid());
             }
             transaction.commit()?;

@@ -1,0 +1,26 @@
+//! The routes of cron, on SQLite.
+
+use crate::testing::{NONE, Tested};
+
+/// Numbers that a JSON reader writes in another way.
+const NUMBERS: &str = "[0.36788125622167067,44991844480302180000,12345678901234567890123,1.50,-0]";
+
+fn job(name: &str, more: &str) -> String {
+    format!("{{\"name\":\"{name}\",\"schedule\":\"@daily\",\"module\":\"m\",\"method\":\"POST\"{more}}}")
+}
+
+#[tokio::test]
+async fn bodies_keep_their_numbers() {
+    let cron = Tested::open("cron").await;
+    let body = format!("\"body\":{NUMBERS}");
+    let (added, declared) = (job("a", &format!(",{body}")), job("b", &format!(",{body}")));
+    assert!(cron.ask("POST /cron", &NONE, &added).await.body.contains(&body));
+    let declared = format!("{{\"owner\":\"shop\",\"jobs\":[{declared}]}}");
+    assert_eq!(cron.ask("PUT /cron-jobs", &NONE, &declared).await.body.matches(&body).count(), 2);
+    assert_eq!(cron.ask("GET /cron", &NONE, "").await.body.matches(&body).count(), 2);
+    assert!(cron.ask("PATCH /cron/a", &NONE, "{\"path\":\"/x\"}").await.body.contains(&body));
+    assert_eq!(cron.ask("POST /cron/a/trigger", &NONE, "").await.status, 202);
+    let leased = cron.ask("POST /cron-runs/lease", &NONE, "{\"modules\":[\"m\"]}").await.body;
+    assert!(leased.contains(&format!("\"body\":\"{NUMBERS}\"")), "{leased}");
+    assert!(!cron.ask("PATCH /cron/a", &NONE, "{\"body\":null}").await.body.contains("\"body\""));
+}

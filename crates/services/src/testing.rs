@@ -1,0 +1,58 @@
+//! A sidecar in this process, on a folder of its own, for tests of routes.
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, Method, Request};
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use tempfile::TempDir;
+
+use crate::{Backend, BackendOptions, InProcessSidecar, Limits};
+
+/// The headers of a request without any.
+pub(crate) const NONE: [(&str, &str); 0] = [];
+
+/// A sidecar with a store in a temporary folder.
+pub(crate) struct Tested {
+    sidecar: InProcessSidecar,
+    pub(crate) folder: TempDir,
+}
+
+/// An answer whose body has come.
+pub(crate) struct Answered {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: String,
+}
+
+impl Answered {
+    /// A header's text, or an empty one.
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+}
+
+impl Tested {
+    /// Opens a sidecar of this kind: storage on a folder, others on SQLite.
+    pub(crate) async fn open(kind: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let url = match kind {
+            "storage" => format!("file:{}", folder.path().display()),
+            _ => format!("sqlite:{}", folder.path().join("test.db").display()),
+        };
+        let backend = Backend::new(kind, url, BackendOptions::default()).unwrap();
+        Self { sidecar: InProcessSidecar::open(backend, Limits::default()).await.unwrap(), folder }
+    }
+
+    /// Sends a request. `target` is its method and path, such as `GET /kv/a`.
+    pub(crate) async fn ask<V: AsRef<[u8]>>(&self, target: &str, headers: &[(&str, V)], body: &str) -> Answered {
+        let (method, path) = target.split_once(' ').unwrap();
+        let mut request = Request::builder().method(method.parse::<Method>().unwrap()).uri(path);
+        for (name, value) in headers {
+            request = request.header(*name, HeaderValue::from_bytes(value.as_ref()).unwrap());
+        }
+        let request = request.body(Body::from(Bytes::from(body.to_owned()))).unwrap();
+        let (head, body) = self.sidecar.clone().answer(request).await.into_parts();
+        let body = String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap();
+        Answered { status: head.status.as_u16(), headers: head.headers, body }
+    }
+}
