@@ -2,6 +2,7 @@
 
 pub(crate) mod body;
 pub(crate) mod connection;
+pub(crate) mod entity_tags;
 pub(crate) mod guard;
 pub(crate) mod members;
 pub(crate) mod metrics;

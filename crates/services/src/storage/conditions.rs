@@ -5,12 +5,13 @@ use axum::http::header::{HeaderName, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH,
 use chrono::{DateTime, Utc};
 
 use super::Meta;
+use crate::http::entity_tags::EntityTags;
 
 /// The preconditions of a request on the object.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Conditions {
-    if_match: Option<Vec<String>>,
-    if_none_match: Option<Vec<String>>,
+    if_match: Option<EntityTags>,
+    if_none_match: Option<EntityTags>,
     if_modified_since: Option<DateTime<Utc>>,
     if_unmodified_since: Option<DateTime<Utc>>,
     if_range: Option<String>,
@@ -27,11 +28,11 @@ pub(crate) enum ReadAnswer {
 impl Conditions {
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         Self {
-            if_match: tags(headers, &IF_MATCH),
-            if_none_match: tags(headers, &IF_NONE_MATCH),
+            if_match: EntityTags::of(headers, &IF_MATCH),
+            if_none_match: EntityTags::of(headers, &IF_NONE_MATCH),
             if_modified_since: date(headers, &IF_MODIFIED_SINCE),
             if_unmodified_since: date(headers, &IF_UNMODIFIED_SINCE),
-            if_range: headers.get(IF_RANGE).and_then(|value| value.to_str().ok()).map(str::to_owned),
+            if_range: headers.get(IF_RANGE).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()),
         }
     }
 
@@ -45,9 +46,10 @@ impl Conditions {
 
     /// Reports whether a write may replace `current`, or create the object.
     pub(crate) fn allow_write(&self, current: Option<&Meta>) -> bool {
-        let matches = |tags: &[String]| current.is_some_and(|meta| any_strong(tags, &meta.etag));
-        self.if_match.as_deref().is_none_or(matches)
-            && !self.if_none_match.as_deref().is_some_and(|tags| current.is_some_and(|meta| any_weak(tags, &meta.etag)))
+        let matches = |tags: &EntityTags| current.is_some_and(|meta| tags.match_strongly(&meta.etag));
+        let is_named = |tags: &EntityTags| current.is_some_and(|meta| tags.match_weakly(&meta.etag));
+        self.if_match.as_ref().is_none_or(matches)
+            && !self.if_none_match.as_ref().is_some_and(is_named)
             && (self.if_match.is_some()
                 || self
                     .if_unmodified_since
@@ -57,12 +59,12 @@ impl Conditions {
     /// Evaluates in the order of section 13.2.2.
     pub(crate) fn of_read(&self, meta: &Meta) -> ReadAnswer {
         let failed = match (&self.if_match, self.if_unmodified_since) {
-            (Some(tags), _) => !any_strong(tags, &meta.etag),
+            (Some(tags), _) => !tags.match_strongly(&meta.etag),
             (None, Some(since)) => seconds(meta.modified) > since,
             (None, None) => false,
         };
         let unchanged = match (&self.if_none_match, self.if_modified_since) {
-            (Some(tags), _) => any_weak(tags, &meta.etag),
+            (Some(tags), _) => tags.match_weakly(&meta.etag),
             (None, Some(since)) => seconds(meta.modified) <= since,
             (None, None) => false,
         };
@@ -87,21 +89,6 @@ fn seconds(time: DateTime<Utc>) -> DateTime<Utc> {
     DateTime::from_timestamp(time.timestamp(), 0).unwrap_or(time)
 }
 
-fn any_strong(tags: &[String], etag: &str) -> bool {
-    tags.iter().any(|tag| tag == "*" || (tag == etag && !tag.starts_with("W/")))
-}
-
-fn any_weak(tags: &[String], etag: &str) -> bool {
-    let opaque = |tag: &str| tag.strip_prefix("W/").unwrap_or(tag).to_owned();
-    tags.iter().any(|tag| tag == "*" || opaque(tag) == opaque(etag))
-}
-
-fn tags(headers: &HeaderMap, name: &HeaderName) -> Option<Vec<String>> {
-    let mut tags = headers.get_all(name).iter().filter_map(|value| value.to_str().ok()).peekable();
-    tags.peek()?;
-    Some(tags.flat_map(|value| value.split(',')).map(|tag| tag.trim().to_owned()).collect())
-}
-
 fn date(headers: &HeaderMap, name: &HeaderName) -> Option<DateTime<Utc>> {
     headers.get(name).and_then(|value| parse_date(value.to_str().ok()?))
 }
@@ -117,6 +104,8 @@ pub(crate) fn http_date(time: DateTime<Utc>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::HeaderValue;
+
     use super::*;
     use crate::storage::Kept;
 
@@ -149,5 +138,14 @@ mod tests {
         let same = conditions(IF_MATCH, "\"x\"");
         assert!(same.allow_write(Some(&meta())) && !same.allow_write(None));
         assert!(!conditions(IF_MATCH, "\"y\"").allow_write(Some(&meta())));
+    }
+
+    #[test]
+    fn a_condition_that_is_no_text_does_not_hold() {
+        let odd = |name| Conditions::of(&HeaderMap::from_iter([(name, HeaderValue::from_bytes(b"\"\xe9\"").unwrap())]));
+        assert!(!odd(IF_MATCH).allow_write(Some(&meta())));
+        assert_eq!(odd(IF_MATCH).of_read(&meta()), ReadAnswer::Failed);
+        assert!(odd(IF_NONE_MATCH).allow_write(Some(&meta())));
+        assert!(!odd(IF_RANGE).allow_range(&meta()));
     }
 }

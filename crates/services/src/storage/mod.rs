@@ -16,6 +16,8 @@ mod s3_uploads;
 mod service;
 mod signed;
 mod staged;
+#[cfg(test)]
+mod tests;
 mod types;
 mod upload_routes;
 mod uploads;
