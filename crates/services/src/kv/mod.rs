@@ -3,15 +3,20 @@
 mod key;
 mod metadata;
 mod redis;
+#[cfg(test)]
+mod route_tests;
 mod routes;
 mod service;
 mod sqlite;
 
 use std::time::Duration;
 
+use axum::http::HeaderMap;
+use axum::http::header::{IF_MATCH, IF_NONE_MATCH};
 use bytes::Bytes;
 
 pub(crate) use self::redis::RedisKv;
+use crate::http::entity_tags::EntityTags;
 use crate::store_error::StoreError;
 pub(crate) use key::Key;
 pub(crate) use metadata::Metadata;
@@ -43,18 +48,25 @@ pub(crate) struct Put {
     pub(crate) condition: Condition,
 }
 
-/// Preconditions of a write (RFC 9110, section 13.1): ETags without quotes, `*` for any.
+/// Preconditions of a request on an entry (RFC 9110, section 13.1).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Condition {
-    pub(crate) if_match: Option<Vec<String>>,
-    pub(crate) if_none_match: Option<Vec<String>>,
+    pub(crate) if_match: Option<EntityTags>,
+    pub(crate) if_none_match: Option<EntityTags>,
 }
 
 impl Condition {
+    /// Reads `If-Match` and `If-None-Match`.
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
+        Self { if_match: EntityTags::of(headers, &IF_MATCH), if_none_match: EntityTags::of(headers, &IF_NONE_MATCH) }
+    }
+
     /// Reports whether it holds for the entry with this ETag, or for an absent one.
     pub(crate) fn holds(&self, etag: Option<&str>) -> bool {
-        let any = |tags: &[String]| etag.is_some_and(|etag| tags.iter().any(|tag| tag == "*" || tag == etag));
-        self.if_match.as_deref().is_none_or(any) && !self.if_none_match.as_deref().is_some_and(any)
+        let etag = etag.map(|etag| format!("\"{etag}\""));
+        let etag = etag.as_deref();
+        self.if_match.as_ref().is_none_or(|tags| etag.is_some_and(|etag| tags.match_strongly(etag)))
+            && !self.if_none_match.as_ref().is_some_and(|tags| etag.is_some_and(|etag| tags.match_weakly(etag)))
     }
 }
 
@@ -170,11 +182,14 @@ mod tests {
 
     #[test]
     fn conditions() {
-        let of = |tags: &[&str]| Some(tags.iter().map(|tag| (*tag).to_owned()).collect());
-        let absent = Condition { if_none_match: of(&["*"]), ..Condition::default() };
+        let condition = |name, value: &str| Condition::of(&[(name, value.parse().unwrap())].into_iter().collect());
+        let absent = condition(IF_NONE_MATCH, "*");
         assert!(absent.holds(None) && !absent.holds(Some("a")));
-        let same = Condition { if_match: of(&["a", "b"]), ..Condition::default() };
+        let other = condition(IF_NONE_MATCH, "W/\"a\"");
+        assert!(other.holds(None) && other.holds(Some("b")) && !other.holds(Some("a")));
+        let same = condition(IF_MATCH, "\"a\", \"b\", W/\"c\"");
         assert!(same.holds(Some("b")) && !same.holds(Some("c")) && !same.holds(None));
+        assert!(!condition(IF_MATCH, "\"*\"").holds(Some("a")));
         assert!(Condition::default().holds(None));
     }
 }

@@ -9,7 +9,7 @@ use ::redis::cmd;
 use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
 
-use super::{COUNTER_TYPE, Counted, Entry, Increment, Key, KvStore, MAX_COUNT, Metadata, OLD_ETAG, Put};
+use super::{COUNTER_TYPE, Condition, Counted, Entry, Increment, Key, KvStore, MAX_COUNT, Metadata, OLD_ETAG, Put};
 use crate::redis_link::{RedisLink, slot_of};
 use crate::store_error::StoreError;
 
@@ -28,13 +28,13 @@ for _, key in ipairs(KEYS) do sum = sum + redis.call('HSTRLEN', key, 'v') end
 return sum";
 
 /// KEYS: entry. ARGV: value, content type, ETag, lifetime in ms or "", metadata or "", number of ETags to match or -1, number of
-/// those not to match or -1, those ETags.
-const PUT: &str = r"
+/// those not to match or -1, those ETags with quotes, or `*` for any.
+const PUT: &str = r#"
 local e = redis.call('HGET', KEYS[1], 'e')
 if not e and redis.call('EXISTS', KEYS[1]) == 1 then e = '0' end
 local function any(from, count)
   for i = from, from + count - 1 do
-    if e and (ARGV[i] == '*' or ARGV[i] == e) then return true end
+    if e and (ARGV[i] == '*' or ARGV[i] == '"' .. e .. '"') then return true end
   end
   return false
 end
@@ -44,7 +44,7 @@ if none >= 0 and any(8 + math.max(match, 0), none) then return 0 end
 redis.call('HSET', KEYS[1], 'v', ARGV[1], 't', ARGV[2], 'e', ARGV[3])
 if ARGV[4] == '' then redis.call('PERSIST', KEYS[1]) else redis.call('PEXPIRE', KEYS[1], ARGV[4]) end
 if ARGV[5] == '' then redis.call('HDEL', KEYS[1], 'm') else redis.call('HSET', KEYS[1], 'm', ARGV[5]) end
-return 1";
+return 1"#;
 
 /// KEYS: entries. ARGV: for each its value, content type, ETag, lifetime in ms or "", and metadata or "". When its
 /// memory is used up, Redis refuses the first write or none, so that all or none are stored.
@@ -128,6 +128,23 @@ fn entry_of(((value, content_type, etag, metadata), left): Read) -> Option<Entry
     })
 }
 
+impl Condition {
+    /// The arguments of a script: two numbers of tags, -1 without the condition, and the tags.
+    fn arguments(&self) -> Vec<String> {
+        let any = || vec!["*".to_owned()];
+        let if_match = self.if_match.as_ref().map(|tags| tags.strong().map_or_else(any, owned));
+        let if_none_match = self.if_none_match.as_ref().map(|tags| tags.all().map_or_else(any, owned));
+        let count =
+            |tags: &Option<Vec<String>>| tags.as_ref().map_or_else(|| "-1".into(), |tags| tags.len().to_string());
+        let counts = [count(&if_match), count(&if_none_match)];
+        counts.into_iter().chain(if_match.into_iter().flatten()).chain(if_none_match.into_iter().flatten()).collect()
+    }
+}
+
+fn owned<'a>(tags: impl Iterator<Item = &'a str>) -> Vec<String> {
+    tags.map(str::to_owned).collect()
+}
+
 fn millis(ttl: Option<Duration>) -> String {
     ttl.map_or_else(String::new, |ttl| ttl.as_millis().to_string())
 }
@@ -173,15 +190,10 @@ impl KvStore for RedisKv {
     }
 
     async fn put(&self, key: Key, put: Put) -> Result<bool, StoreError> {
-        let count =
-            |tags: &Option<Vec<String>>| tags.as_ref().map_or_else(|| "-1".into(), |tags| tags.len().to_string());
         let mut command = cmd("EVAL");
         command.arg(PUT).arg(1).arg(self.entry(&key)).arg(&put.value[..]).arg(put.content_type.unwrap_or_default());
         command.arg(put.etag).arg(millis(put.ttl)).arg(put.metadata.to_text().unwrap_or_default());
-        command.arg(count(&put.condition.if_match)).arg(count(&put.condition.if_none_match));
-        for tag in put.condition.if_match.iter().chain(&put.condition.if_none_match).flatten() {
-            command.arg(tag);
-        }
+        command.arg(put.condition.arguments());
         self.link.ask(&command).await
     }
 
@@ -258,7 +270,19 @@ fn escape(bytes: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::header::{IF_MATCH, IF_NONE_MATCH};
+
     use super::*;
+
+    #[test]
+    fn conditions_are_arguments() {
+        let arguments =
+            |name, value: &str| Condition::of(&[(name, value.parse().unwrap())].into_iter().collect()).arguments();
+        assert_eq!(arguments(IF_MATCH, "\"a\", W/\"b\", \"*\""), ["2", "-1", "\"a\"", "\"*\""]);
+        assert_eq!(arguments(IF_NONE_MATCH, "\"a\", W/\"b\""), ["-1", "2", "\"a\"", "\"b\""]);
+        assert_eq!(arguments(IF_NONE_MATCH, "*"), ["-1", "1", "*"]);
+        assert_eq!(Condition::default().arguments(), ["-1", "-1"]);
+    }
 
     #[test]
     fn patterns_stand_for_themselves() {

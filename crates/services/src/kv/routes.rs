@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::header::{CONTENT_TYPE, ETAG, IF_MATCH, IF_NONE_MATCH};
+use axum::http::header::{CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::{Condition, Counted, Entry, Increment, Key, KvStore, MAX_COUNT, Metadata, Put};
 use crate::Limits;
 use crate::http::body;
+use crate::http::entity_tags::EntityTags;
 use crate::http::problem::Problem;
 use crate::http::query::{Query, decode};
 use crate::http::shared::Shared;
@@ -39,8 +40,8 @@ async fn read<S: KvStore>(State(shared): State<Shared<S>>, uri: Uri, headers: He
     let key = key_of(&uri, &shared.limits)?;
     let entry = shared.store.get(key).await?;
     let Entry { value, content_type, etag, ttl, metadata } = entry.ok_or_else(absent)?;
-    let unchanged =
-        tags_of(&headers, &IF_NONE_MATCH).is_some_and(|tags| tags.iter().any(|tag| tag == "*" || *tag == etag));
+    let etag = quoted(&etag);
+    let unchanged = EntityTags::of(&headers, &IF_NONE_MATCH).is_some_and(|tags| tags.match_weakly(&etag));
     let mut response = if unchanged {
         StatusCode::NOT_MODIFIED.into_response()
     } else {
@@ -49,7 +50,7 @@ async fn read<S: KvStore>(State(shared): State<Shared<S>>, uri: Uri, headers: He
         ([(CONTENT_TYPE, content_type)], value).into_response()
     };
     metadata.write(response.headers_mut());
-    response.headers_mut().insert(ETAG, quoted(&etag));
+    response.headers_mut().insert(ETAG, etag_header(etag));
     if let Some(ttl) = ttl {
         response.headers_mut().insert(TTL_HEADER, seconds_of(ttl).into());
     }
@@ -64,15 +65,14 @@ async fn write<S: KvStore>(
 ) -> Result<Response, Problem> {
     let key = key_of(&uri, &shared.limits)?;
     let ttl = ttl_of(&uri, &headers)?;
-    let condition =
-        Condition { if_match: tags_of(&headers, &IF_MATCH), if_none_match: tags_of(&headers, &IF_NONE_MATCH) };
+    let condition = Condition::of(&headers);
     let metadata = Metadata::of_headers(&headers)?;
     let value = body::read(&headers, body, &shared.limits).await?;
     let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let etag = fresh_etag();
     let put = Put { value, content_type, metadata, etag: etag.clone(), ttl, condition };
     if shared.store.put(key, put).await? {
-        Ok((StatusCode::NO_CONTENT, [(ETAG, quoted(&etag))]).into_response())
+        Ok((StatusCode::NO_CONTENT, [(ETAG, etag_header(quoted(&etag)))]).into_response())
     } else {
         Err(Problem::new(StatusCode::PRECONDITION_FAILED, "the entry is not as the request's conditions want it"))
     }
@@ -171,7 +171,7 @@ async fn write_many<S: KvStore>(shared: &Shared<S>, asked: &Value) -> Result<axu
         };
         entries.push((key, put));
     }
-    let etags: Vec<String> = entries.iter().map(|(_, put)| format!("\"{}\"", put.etag)).collect();
+    let etags: Vec<String> = entries.iter().map(|(_, put)| quoted(&put.etag)).collect();
     if !entries.is_empty() {
         shared.store.put_many(entries).await?;
     }
@@ -203,7 +203,7 @@ async fn read_many<S: KvStore>(shared: &Shared<S>, asked: &Value) -> Result<axum
 /// An entry in JSON: its value as `value` when it is UTF-8, else in `base64`.
 fn describe(name: &Value, entry: Entry) -> Value {
     let content_type = entry.content_type.as_deref().unwrap_or("application/octet-stream");
-    let mut described = json!({ "key": name, "content_type": content_type, "etag": format!("\"{}\"", entry.etag) });
+    let mut described = json!({ "key": name, "content_type": content_type, "etag": quoted(&entry.etag) });
     match std::str::from_utf8(&entry.value) {
         Ok(text) => described["value"] = text.into(),
         Err(_) => described["base64"] = base64::encode(&entry.value).into(),
@@ -280,16 +280,12 @@ fn seconds_of(ttl: Duration) -> u64 {
     u64::try_from(ttl.as_millis().div_ceil(1000)).unwrap_or(u64::MAX)
 }
 
-/// The ETags of a condition, without quotes. Weak ones never match.
-fn tags_of(headers: &HeaderMap, name: &HeaderName) -> Option<Vec<String>> {
-    let mut values = headers.get_all(name).iter().peekable();
-    values.peek()?;
-    let tags = values.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
-    Some(tags.map(|tag| tag.trim().trim_matches('"').to_owned()).collect())
+fn quoted(etag: &str) -> String {
+    format!("\"{etag}\"")
 }
 
-fn quoted(etag: &str) -> HeaderValue {
-    HeaderValue::try_from(format!("\"{etag}\"")).unwrap_or(HeaderValue::from_static("\"\""))
+fn etag_header(quoted: String) -> HeaderValue {
+    HeaderValue::try_from(quoted).unwrap_or(HeaderValue::from_static("\"\""))
 }
 
 /// A unique ETag: 128 bits of the system's randomness, from the keys of hash maps.
