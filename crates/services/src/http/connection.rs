@@ -9,6 +9,7 @@ use std::task::{Context, Poll};
 
 use axum::Router;
 use axum::body::Body;
+use axum::http::header::CONTENT_LENGTH;
 use axum::http::{Request, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -108,7 +109,11 @@ where
     let (parts, body) = request.into_parts();
     let body = Kept::new(body, account.nothing());
     let given = Request::from_parts(parts, Body::new(Kept(Arc::clone(&body.0))));
-    let Ok(response) = app.oneshot(given).await;
+    let Ok(mut response) = app.oneshot(given).await;
+    if response.status() == StatusCode::NOT_MODIFIED {
+        // The router adds the length of the empty body, which is not that of the content (RFC 9110, section 8.6).
+        response.headers_mut().remove(CONTENT_LENGTH);
+    }
     let response = if body.state().found_no_room { Problem::busy().into_response() } else { response };
     body.state().release();
     (hold(response, account), body)

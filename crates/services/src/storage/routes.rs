@@ -78,11 +78,7 @@ async fn send<S: BlobStore>(
     match conditions.of_read(&meta) {
         ReadAnswer::Proceed => {}
         ReadAnswer::Failed => return Err(StorageError::Precondition.into()),
-        ReadAnswer::NotModified => {
-            let mut response = answer(StatusCode::NOT_MODIFIED, &meta, 0, Body::empty());
-            response.headers_mut().remove(CONTENT_LENGTH);
-            return Ok(response);
-        }
+        ReadAnswer::NotModified => return Ok(answer(StatusCode::NOT_MODIFIED, &meta, 0, Body::empty())),
     }
     if *method == Method::HEAD {
         return Ok(answer(StatusCode::OK, &meta, meta.size, Body::empty()));
