@@ -88,8 +88,10 @@ interface PlatformGlobals {
   Response: new (body: object | null, init: { status: number; statusText: string; headers: object }) => object;
   setTimeout(callback: () => void, milliseconds: number): unknown;
   clearTimeout(timer: unknown): void;
+  structuredClone<T>(value: T): T;
   [environmentKey]?: (() => readonly EnvironmentEntry[]) | undefined;
   [variablesKey]?: (names: readonly string[]) => (string | undefined)[];
+  [originKey]?: () => RequestOrigin;
   [buildingKey]?: Map<object, Error>;
   [streamKey]?: StreamStep | undefined;
   [callsKey]?: StartCall;
@@ -110,6 +112,12 @@ export const environmentKey: unique symbol = Symbol.for("tenon.environment") as 
  * components that other tools made, and in tests.
  */
 export const variablesKey: unique symbol = Symbol.for("tenon.variables") as never;
+
+/** The scheme and the host of a request, where the host says so. */
+type RequestOrigin = readonly [scheme: string | undefined, host: string | undefined];
+
+/** The key of the global function that reads {@link RequestOrigin} from the same environment; absent where {@link variablesKey} is. */
+export const originKey: unique symbol = Symbol.for("tenon.origin") as never;
 
 /** Answers the host's `:next` and `:cancel` for this instance's stream (`wit/handler.wit`). */
 export type StreamStep = (method: string) => Promise<RawResponse>;

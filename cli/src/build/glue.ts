@@ -163,11 +163,12 @@ function glueHeaders(at: number, count: number): [string, Uint8Array][] {
 function glueHeader(wanted: string, at: number, count: number): string | undefined {
   if (at + 16 * count > glue.size) glueView();
   const { words } = glue;
+  const name = glueName(wanted);
   let found: string | undefined;
   for (let index = 0, word = at >> 2; index < count; index++, word += 4) {
     if (words[word + 1] !== wanted.length) continue;
-    const name = glueText(words[word] as number, wanted.length);
-    if (name !== wanted && name.toLowerCase() !== wanted) continue;
+    const nameAt = words[word] as number;
+    if (!glueEquals(name, nameAt) && glueText(nameAt, wanted.length).toLowerCase() !== wanted) continue;
     const value = glueText(words[word + 2] as number, words[word + 3] as number);
     found = found === undefined ? value : `${found}, ${value}`;
   }
@@ -212,29 +213,79 @@ function glueFree(call: GlueCall): void {
 
 /** The environment, as pairs: `getEnvironment` of `wasi:cli/environment`. */
 function glueEnvironment(): [name: string, value: string][] {
+  const texts = glueTexts(undefined);
   const entries: [string, string][] = [];
-  glueEachVariable((nameAt, nameLength, valueAt, valueLength) => {
-    entries.push([glueText(nameAt, nameLength), glueText(valueAt, valueLength)]);
-  });
+  for (let index = 0; index < texts.length; index += 2) {
+    entries.push([texts[index] as string, texts[index + 1] as string]);
+  }
   return entries;
 }
 
 /** The values of some variables of the environment, in the order of the names. Only their values are decoded. */
 function glueVariables(names: readonly string[]): (string | undefined)[] {
-  const values: (string | undefined)[] = [];
   const wanted: Uint8Array[] = [];
-  for (let index = 0; index < names.length; index++) {
-    values.push(undefined);
-    wanted.push(glueName(names[index] as string));
-  }
-  glueEachVariable((nameAt, nameLength, valueAt, valueLength) => {
-    for (let index = 0; index < wanted.length; index++) {
-      const name = wanted[index] as Uint8Array;
-      if (name.length !== nameLength || values[index] !== undefined) continue;
-      if (glueEquals(name, nameAt)) values[index] = glueText(valueAt, valueLength);
+  for (let index = 0; index < names.length; index++) wanted.push(glueName(names[index] as string));
+  return glueTexts(wanted);
+}
+
+/**
+ * The values of the wanted variables, or the names and values of all. They are read up to the last wanted one, from the block that
+ * `crates/snapshot/src/starlingmonkey/packed.rs` describes.
+ */
+function glueTexts(wanted: readonly Uint8Array[] | undefined): (string | undefined)[] {
+  const at = $getEnvironment();
+  if (at + 8 > glue.size) glueView();
+  const block = glue.words[at >> 2] as number;
+  const count = glue.words[(at >> 2) + 1] as number;
+  $dealloc(at);
+  const texts: (string | undefined)[] = [];
+  if (wanted !== undefined) for (let index = 0; index < wanted.length; index++) texts.push(undefined);
+  let left = wanted === undefined ? -1 : wanted.length;
+  let nameAt = block + 20 + 8 * count;
+  if (nameAt > glue.size) glueView();
+  const { words } = glue;
+  for (let word = (block >> 2) + 5, end = word + 2 * count; word < end && left !== 0; word += 2) {
+    const nameLength = words[word] as number;
+    const valueLength = words[word + 1] as number;
+    const valueAt = nameAt + nameLength;
+    if (wanted === undefined) texts.push(glueText(nameAt, nameLength), glueText(valueAt, valueLength));
+    else {
+      for (let index = 0; index < wanted.length; index++) {
+        const name = wanted[index] as Uint8Array;
+        if (name.length !== nameLength || texts[index] !== undefined || !glueEquals(name, nameAt)) continue;
+        texts[index] = glueText(valueAt, valueLength);
+        left--;
+      }
     }
-  });
-  return values;
+    nameAt = valueAt + valueLength;
+  }
+  $dealloc(block, words[block >> 2] as number, 4);
+  return texts;
+}
+
+/** The scheme and the host of the request, where the host says so; the engine has found them in the environment. */
+function glueOrigin(): [scheme: string | undefined, host: string | undefined] {
+  const at = $getEnvironment();
+  if (at + 8 > glue.size) glueView();
+  const block = glue.words[at >> 2] as number;
+  $dealloc(at);
+  if (block + 20 > glue.size) glueView();
+  const { words } = glue;
+  const word = block >> 2;
+  const schemeAt = words[word + 1] as number;
+  const hostAt = words[word + 3] as number;
+  const scheme = schemeAt === 0 ? undefined : glueScheme(schemeAt, words[word + 2] as number);
+  const host = hostAt === 0 ? undefined : glueText(hostAt, words[word + 4] as number);
+  $dealloc(block, words[word] as number, 4);
+  return [scheme, host];
+}
+
+/** The scheme at an address: `http` in nearly all requests, or behind a proxy. */
+function glueScheme(at: number, length: number): string {
+  if (at + length > glue.size) glueView();
+  const { bytes } = glue;
+  const isHttp = length === 4 && bytes[at] === 0x68 && bytes[at + 1] === 0x74 && bytes[at + 2] === 0x74;
+  return isHttp && bytes[at + 3] === 0x70 ? "http" : glueText(at, length);
 }
 
 /** Reports whether the memory holds these bytes at an address. Names of variables differ at their ends. */
@@ -245,29 +296,6 @@ function glueEquals(name: Uint8Array, at: number): boolean {
     if (bytes[at + index] !== name[index]) return false;
   }
   return true;
-}
-
-/** Reads the environment, passes the places of each variable's texts on, and frees them. */
-function glueEachVariable(
-  read: (nameAt: number, nameLength: number, valueAt: number, valueLength: number) => void,
-): void {
-  const at = $getEnvironment();
-  if (at + 8 > glue.size) glueView();
-  const list = glue.words[at >> 2] as number;
-  const count = glue.words[(at >> 2) + 1] as number;
-  if (list + 16 * count > glue.size) glueView();
-  const { words } = glue;
-  for (let index = 0, word = list >> 2; index < count; index++, word += 4) {
-    const nameAt = words[word] as number;
-    const nameLength = words[word + 1] as number;
-    const valueAt = words[word + 2] as number;
-    const valueLength = words[word + 3] as number;
-    read(nameAt, nameLength, valueAt, valueLength);
-    if (nameLength !== 0) $dealloc(nameAt, nameLength, 1);
-    if (valueLength !== 0) $dealloc(valueAt, valueLength, 1);
-  }
-  if (count !== 0) $dealloc(list, 16 * count, 4);
-  $dealloc(at);
 }
 
 /** A header's name, or a method, as bytes. */
@@ -389,8 +417,10 @@ const functions = [
   glueFree,
   glueEnvironment,
   glueVariables,
+  glueTexts,
+  glueOrigin,
+  glueScheme,
   glueEquals,
-  glueEachVariable,
   glueName,
   glueList,
   glueRespond,
@@ -411,6 +441,7 @@ let glue = {
 ${functions.map((each) => each.toString()).join("\n")}
 contentGlobal[Symbol.for("tenon.calls")] = glueStart;
 contentGlobal[Symbol.for("tenon.variables")] = glueVariables;
+contentGlobal[Symbol.for("tenon.origin")] = glueOrigin;
 contentGlobal[Symbol.for("tenon.modules")] = { memory: $memory, allocate: $realloc, free: $dealloc, ask: glueAsk };
 `
     .replaceAll("glueHandle", "export_handler_0_1_0$handle")

@@ -30,6 +30,23 @@ it("says whether there are more failures than it lists", async () => {
   });
 });
 
+it("gives a body that is not there its default, a new one each time", async () => {
+  const numbers = list(field.u32(), { default: [1] });
+  const app = routes({
+    add: post("/", { body: numbers }, ({ body }) => ok({ sum: body.push(2), body })),
+    optional: post("/optional", { body: numbers.optional() }, ({ body }) => ok({ body })),
+    nothing: post("/nothing", { body: User.optional() }, ({ body }) => ok({ isThere: body !== undefined })),
+  });
+  const test = testApp(app);
+  for (let time = 0; time < 2; time++) expect((await test.post("/")).json()).toEqual({ sum: 2, body: [1, 2] });
+  expect((await test.post("/", { json: [5] })).json()).toEqual({ sum: 2, body: [5, 2] });
+  expect((await test.post("/optional")).json()).toEqual({ body: [1] });
+  expect((await test.post("/optional", { json: null })).json()).toEqual({ body: [1] });
+  for (const options of [{}, { json: null }]) {
+    expect((await test.post("/nothing", options)).json()).toEqual({ isThere: false });
+  }
+});
+
 describe("what was not expected", () => {
   it("answers 500 with nothing of the exception, which goes to stderr with its stack and causes", async () => {
     const app = routes({

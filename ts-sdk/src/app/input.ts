@@ -4,6 +4,7 @@ import type { OctetStreamSchema } from "../http/octet-stream.ts";
 import { type InputError, type InputKind, inputErrors, invalidInput, malformed, problem } from "../http/problem.ts";
 import { contentType, type Request, rawBody } from "../http/request.ts";
 import { problemResponse, type Response } from "../http/response.ts";
+import { platform } from "../platform.ts";
 import type { Operation, RouteOptions } from "../routing/operation.ts";
 import { Failures, INVALID } from "../schema/failures.ts";
 import type { FormSchema } from "../schema/form.ts";
@@ -103,12 +104,14 @@ function reader(kind: InputKind, options: RouteOptions): ReadOne {
   }
   const own = isSchema(schema);
   const optional = own && schema.presence !== "required";
+  // A copy, because handlers may change their input.
+  const absent = () => own && platform.structuredClone(schema.attributes.default);
   return (request, _params, errors) => {
     const body = rawBody(request);
-    if (!body?.length && (optional || !own)) return own ? undefined : parse(undefined, errors);
+    if (!body?.length && (optional || !own)) return own ? absent() : parse(undefined, errors);
     const { value, failure } = parseJson(body);
     if (failure) return void errors.push(failure);
-    return own && value === null && schema.nullIsAbsent ? undefined : (accept(value) ?? parse(value, errors));
+    return own && value === null && schema.nullIsAbsent ? absent() : (accept(value) ?? parse(value, errors));
   };
 }
 
