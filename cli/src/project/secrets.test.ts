@@ -70,22 +70,22 @@ test("tenon.toml says where a secret is, and an error does not repeat what stand
 test("an error in the TOML itself shows no line that may hold a secret", () => {
   const parse = (text: string) => parseConfig(`[project]\nname = "demo"\n${text}`, "tenon.toml", {});
   for (const text of [
-    "[secrets]\nKEY = canary-value",
-    '[secrets]\nKEY = "canary-value',
-    '[secrets]\nKEY "canary-value"',
-    '[secrets]\nKEY = "env:A" canary-value',
-    '[secrets]\nKEY = "canary-value\\q"',
-    '[secrets]\nKEY = """canary-value\n[server]\nport = 1\n',
-    "[secrets]\nKEY = 'canary-value\n\n# end\n",
-    '[secrets]\nA = "env:A"\nKEY = canary-value\n[server]\nport = 3000\n',
-    '["secrets"]\nKEY = canary-value',
-    "secrets.KEY = canary-value",
-    'secrets = { KEY = "canary-value" ',
-    "[env]\nKEY = canary-value",
-    "[secret]\nKEY = 1\n[secrets]\nKEY = canary-value",
+    "[secrets]\nKEY = canary-text",
+    '[secrets]\nKEY = "canary-text',
+    '[secrets]\nKEY "canary-text"',
+    '[secrets]\nKEY = "env:A" canary-text',
+    '[secrets]\nKEY = "canary-text\\q"',
+    '[secrets]\nKEY = """canary-text\n[server]\nport = 1\n',
+    "[secrets]\nKEY = 'canary-text\n\n# end\n",
+    '[secrets]\nA = "env:A"\nKEY = canary-text\n[server]\nport = 3000\n',
+    '["secrets"]\nKEY = canary-text',
+    "secrets.KEY = canary-text",
+    'secrets = { KEY = "canary-text" ',
+    "[env]\nKEY = canary-text",
+    "[secret]\nKEY = 1\n[secrets]\nKEY = canary-text",
   ]) {
     expect(() => parse(text), text).toThrow(/tenon\.toml:\d+:\d+: /);
-    expect(() => parse(text), text).not.toThrow(/canary|value/);
+    expect(() => parse(text), text).not.toThrow(/canary|-text/);
   }
   // Elsewhere the line is shown.
   expect(() => parse('[secrets]\nA = "env:A"\n[server]\nport = = 1')).toThrow(/4 \| |6 \| port = = 1/);
