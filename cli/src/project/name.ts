@@ -39,8 +39,8 @@ function problemOf(name: string): string | undefined {
   if (name === "node_modules" || name === "favicon.ico") return "npm reserves it";
   if (/[A-Z]/.test(name)) return "npm names are in lower case";
   if (scoped.test(name)) return "it has a scope, and the name is also that of files and of the module in URLs";
-  if (!/^[a-z0-9]/.test(name)) return "it must begin with a letter or a digit";
-  if (!/^[a-z0-9._-]+$/.test(name)) return "only letters, digits and . _ - may be in it";
+  if (!/^[a-z0-9]/.test(name)) return "it must begin with a letter (a to z) or a digit";
+  if (!/^[a-z0-9._-]+$/.test(name)) return "only letters (a to z), digits and . _ - may be in it";
   if (name.endsWith("-composed") || name.endsWith(".wasm")) return "the ending marks files that tenon builds";
   return undefined;
 }

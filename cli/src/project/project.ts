@@ -71,13 +71,14 @@ export async function projectsFrom(folder: string): Promise<Project[]> {
 
 async function openProject(folder: string): Promise<Project> {
   const file = join(folder, configFile);
+  const shown = relative(process.cwd(), file);
   let text: string;
   try {
     text = await readFile(file, "utf8");
   } catch (error) {
-    throw new TenonError("CONFIG", `cannot read ${file}: ${systemReason(error)}`);
+    throw new TenonError("CONFIG", `cannot read ${shown}: ${systemReason(error)}`);
   }
-  const config = parseConfig(text, relative(process.cwd(), file) || configFile, process.env);
+  const config = parseConfig(text, shown, process.env);
   const { name } = config.project;
   return {
     folder,
