@@ -131,7 +131,7 @@ function glueEnded(): void {
   for (const pending of left) pending({ reason: 5, detail: "the host has ended the call" });
 }
 
-/** A response whose headers are decoded when they are asked for: one block, as `crates/snapshot/src/starlingmonkey/taken.rs` has it. */
+/** A response whose headers are decoded when they are asked for: one block, as `crates/snapshot/src/starlingmonkey/packed.rs` has it. */
 class GlueAnswer {
   declare readonly status: number;
   declare readonly body: Uint8Array;

@@ -13,7 +13,7 @@ use crate::encode::encode;
 use crate::error::SnapshotError;
 use crate::files::Files;
 use crate::run::{Runner, configured, configured_for};
-use crate::starlingmonkey::{arguments, clock, entropy, linked, log, poll, taken};
+use crate::starlingmonkey::{arguments, clock, entropy, linked, log, packed, poll};
 use crate::template;
 
 /// The engine's function that reads the bundle and runs its top level.
@@ -35,8 +35,8 @@ const SOURCES: [&str; 20] = [
     include_str!("starlingmonkey/poll.rs"),
     include_str!("starlingmonkey/poll.wat"),
     include_str!("prepare.rs"),
-    include_str!("starlingmonkey/taken.rs"),
-    include_str!("starlingmonkey/taken.wat"),
+    include_str!("starlingmonkey/packed.rs"),
+    include_str!("starlingmonkey/packed.wat"),
     include_str!("template.rs"),
     include_str!("../../rewrite/src/rewrite.rs"),
     include_str!("../../rewrite/src/rewrite/graft.rs"),
@@ -127,7 +127,7 @@ fn rewritten(engine: &[u8]) -> Result<Vec<u8>, tenon_rewrite::Error> {
     clock::ask_directly(&mut rewrite)?;
     entropy::draw_directly(&mut rewrite)?;
     poll::wait_for_calls(&mut rewrite)?;
-    taken::pack_headers(&mut rewrite)?;
+    packed::pack_texts(&mut rewrite)?;
     log::write_as_value(&mut rewrite)?;
     linked::call_modules(&mut rewrite)?;
     arguments::gather(&mut rewrite)?;

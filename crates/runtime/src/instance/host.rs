@@ -177,8 +177,9 @@ impl HasData for Environment {
 
 impl environment::Host for Host {
     fn get_environment(&mut self) -> wasmtime::Result<Vec<(String, String)>> {
-        let mut variables = self.cli().get_environment()?;
-        variables.extend(self.egress.origin_variables());
+        // The facts first: a request that asks for one of them finds it soon.
+        let mut variables = self.egress.origin_variables();
+        variables.extend(self.cli().get_environment()?);
         Ok(variables)
     }
 

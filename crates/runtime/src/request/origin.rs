@@ -8,8 +8,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use http::request::Parts;
-use http::uri::PathAndQuery;
-use http::{HeaderMap, HeaderName};
+use http::uri::{Authority, PathAndQuery};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use crate::config::TrustedProxies;
 use crate::request::target::is_host;
@@ -41,9 +41,33 @@ pub(crate) struct Peer {
 pub(crate) struct Origin {
     ip: Option<IpAddr>,
     secure: bool,
+    named: Option<Named>,
     forwarded: Option<Arc<Forwarded>>,
     /// The path of the mount by which the module was found; none when that is `/run/<module>`.
     mount: Option<Arc<str>>,
+}
+
+/// The host that a client names, in the URL or in a header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Named {
+    Authority(Authority),
+    Header(HeaderValue),
+}
+
+impl Named {
+    fn by(parts: &Parts) -> Option<Self> {
+        match parts.uri.authority() {
+            Some(authority) => Some(Self::Authority(authority.clone())),
+            None => parts.headers.get(header::HOST).cloned().map(Self::Header),
+        }
+    }
+
+    fn text(&self) -> Option<&str> {
+        match self {
+            Self::Authority(authority) => Some(authority.as_str()),
+            Self::Header(value) => value.to_str().ok(),
+        }
+    }
 }
 
 /// The part of the facts that a trusted proxy reports.
@@ -56,15 +80,16 @@ struct Forwarded {
 impl Origin {
     /// The facts of a request: of a peer's, or of one that the embedding program made, whose URL has the scheme.
     pub(crate) fn of(peer: Option<Peer>, parts: &Parts, trusted: &TrustedProxies) -> Self {
+        let named = Named::by(parts);
         let Some(Peer { address, secure }) = peer else {
             let secure = parts.uri.scheme_str() == Some("https");
-            return Self { secure, ..Self::default() };
+            return Self { secure, named, ..Self::default() };
         };
         let address = address.to_canonical();
         if trusted.contain(address) {
-            return Self::behind(address, secure, &parts.headers, trusted);
+            return Self { named, ..Self::behind(address, secure, &parts.headers, trusted) };
         }
-        Self { ip: Some(address), secure, ..Self::default() }
+        Self { ip: Some(address), secure, named, ..Self::default() }
     }
 
     /// The facts that a proxy at `address` reports.
@@ -79,7 +104,7 @@ impl Origin {
         let host = said(&FORWARDED_HOST).filter(|host| is_host(host.as_bytes())).map(ToString::to_string);
         let prefix = said(&FORWARDED_PREFIX).and_then(prefix_of).map(ToString::to_string);
         let forwarded = (host.is_some() || prefix.is_some()).then(|| Arc::new(Forwarded { host, prefix }));
-        Self { ip, secure, forwarded, mount: None }
+        Self { ip, secure, forwarded, ..Self::default() }
     }
 
     /// Reports whether the client used `https`.
@@ -92,27 +117,24 @@ impl Origin {
         self.mount = Some(mount);
     }
 
-    /// The host that a trusted proxy reports.
+    /// The host that the client used: the one that a trusted proxy reports, or else the one of the request.
     pub(crate) fn host(&self) -> Option<&str> {
-        self.forwarded.as_deref()?.host.as_deref()
+        let forwarded = self.forwarded.as_deref().and_then(|forwarded| forwarded.host.as_deref());
+        forwarded.or_else(|| self.named.as_ref()?.text())
     }
 
-    /// The facts as variables of the environment of a module.
+    /// The facts as variables of the environment of a module. The first two are those that an absolute URL needs.
     pub(crate) fn variables(&self, module: &str) -> Vec<(String, String)> {
         let variable = |name: &str, value: String| (name.to_string(), value);
-        let (host, prefix) = match self.forwarded.as_deref() {
-            Some(Forwarded { host, prefix }) => (host.clone(), prefix.as_deref()),
-            None => (None, None),
-        };
-        let prefix = prefix.unwrap_or_default();
+        let prefix = self.forwarded.as_deref().and_then(|forwarded| forwarded.prefix.as_deref()).unwrap_or_default();
         let base = match self.mount.as_deref() {
             Some(mount) => format!("{prefix}{mount}"),
             None => format!("{prefix}/run/{module}"),
         };
-        let mut variables =
-            vec![variable(SCHEME, if self.secure { "https" } else { "http" }.to_string()), variable(BASE, base)];
+        let mut variables = vec![variable(SCHEME, if self.secure { "https" } else { "http" }.to_string())];
+        variables.extend(self.host().map(|host| variable(HOST, host.to_string())));
+        variables.push(variable(BASE, base));
         variables.extend(self.ip.map(|ip| variable(IP, ip.to_string())));
-        variables.extend(host.map(|host| variable(HOST, host)));
         variables
     }
 }
@@ -192,6 +214,21 @@ mod tests {
     }
 
     #[test]
+    fn the_host_is_the_one_that_the_client_names() {
+        let named = origin("192.0.2.9", &[("host", "shop.example:3000"), ("x-forwarded-host", "evil.example")]);
+        assert_eq!(named, ["SCHEME=http", "HOST=shop.example:3000", "BASE=/run/shop", "IP=192.0.2.9"]);
+        let behind = origin("10.0.0.1", &[("host", "inner:3000"), ("x-forwarded-for", "192.0.2.9")]);
+        assert_eq!(behind[1], "HOST=inner:3000");
+        let forwarded = origin("10.0.0.1", &[("host", "inner:3000"), ("x-forwarded-host", "shop.example")]);
+        assert_eq!(forwarded[1], "HOST=shop.example");
+        let request = Request::get("https://a.example/b").header("host", "other.example").body(()).unwrap();
+        let peer = Peer { address: "192.0.2.9".parse().unwrap(), secure: true };
+        let trusted = TrustedProxies::parse::<&str>(&[]).unwrap();
+        let variables = Origin::of(Some(peer), &request.into_parts().0, &trusted).variables("shop");
+        assert_eq!(variables[1], ("TENON_REQUEST_HOST".to_string(), "a.example".to_string()));
+    }
+
+    #[test]
     fn the_base_is_the_mount() {
         let base = |mount: Option<&str>, prefix: Option<&'static str>| {
             let mut origin = Origin { mount: mount.map(Into::into), ..Origin::default() };
@@ -215,7 +252,7 @@ mod tests {
             ("x-forwarded-host", "shop.example:8443"),
             ("x-forwarded-prefix", "/api/"),
         ];
-        let facts = ["SCHEME=https", "BASE=/api/run/shop", "IP=192.0.2.9", "HOST=shop.example:8443"];
+        let facts = ["SCHEME=https", "HOST=shop.example:8443", "BASE=/api/run/shop", "IP=192.0.2.9"];
         assert_eq!(origin("10.1.2.3", &said), facts);
         assert_eq!(origin("::ffff:10.1.2.3", &said), facts);
         assert_eq!(origin("fd00::1", &said), facts);
@@ -229,7 +266,7 @@ mod tests {
             ("x-forwarded-proto", "http, https"),
             ("x-forwarded-host", "evil.example, shop.example"),
         ];
-        assert_eq!(origin("10.0.0.1", &said), ["SCHEME=https", "BASE=/run/shop", "IP=192.0.2.9", "HOST=shop.example"]);
+        assert_eq!(origin("10.0.0.1", &said), ["SCHEME=https", "HOST=shop.example", "BASE=/run/shop", "IP=192.0.2.9"]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HOST};
 use http::request::Parts;
-use http::uri::{Authority, PathAndQuery};
+use http::uri::PathAndQuery;
 use http::{Method, Request, Response, StatusCode};
 use http_body::Body;
 
@@ -164,8 +164,8 @@ impl Runtime {
 
     /// The module that is mounted where a request goes, and the path and query that the module sees.
     fn mounted(&self, parts: &Parts, origin: &mut Origin) -> Result<(Arc<ModuleSlot>, PathAndQuery), Problem> {
-        let named = || parts.uri.authority().map(Authority::as_str);
-        let host = origin.host().or_else(named).or_else(|| parts.headers.get(HOST)?.to_str().ok());
+        // Before HTTP/1.1 a request may name none, and has got one since.
+        let host = origin.host().or_else(|| parts.headers.get(HOST)?.to_str().ok());
         let path = parts.uri.path();
         let (slot, mount) = self.shared.registry.mounted(host, path).ok_or(Problem::NotFound)?;
         let rest = path.get(mount.len()..).and_then(|rest| below_prefix(&parts.uri, rest)).ok_or(Problem::NotFound)?;

@@ -12,7 +12,7 @@ pub(crate) mod hollow;
 pub(crate) mod linked;
 pub(crate) mod log;
 pub(crate) mod moment;
+pub(crate) mod packed;
 pub(crate) mod poll;
 pub(crate) mod rehearsal;
-pub(crate) mod taken;
 pub(crate) mod weval;

@@ -1,22 +1,28 @@
-//! The headers of a call's response in one block.
+//! The headers of a call's response in one block, and the variables of the environment.
 //!
 //! The host allocates guest memory for each name and each value. JavaScript would read and free them one by one, which
 //! cost more than the rest of taking a response, and most handlers read no header. So they are put into one block.
-//! `glue.ts` copies it at once, and parses it when a header is read.
+//! `glue-calls.ts` copies the headers at once, and parses them when one is read. `glue.ts` looks a variable up.
 //!
 //! ```text
-//!  block ─► [ size of all | length of each text … | name | value | name | … ]
+//!  headers   ─► [ size of all | length of each text … | name | value | name | … ]
+//!  variables ─► [ size of all | scheme: address, length | host: address, length | length of each text … | name | value | … ]
 //! ```
+//!
+//! Scheme and host are those of the request, in `TENON_REQUEST_SCHEME` and `TENON_REQUEST_HOST`. Finding them in JavaScript took longer
+//! than all else in `request.url`.
 
 use tenon_rewrite::{Error, Rewrite};
 
 use crate::graft;
 
-const SOURCE: &str = include_str!("taken.wat");
+const SOURCE: &str = include_str!("packed.wat");
 
-/// Packs the headers of responses into one block. The engine stays unchanged when it does not import `take`.
-pub(crate) fn pack_headers(engine: &mut Rewrite<'_>) -> Result<(), Error> {
-    graft::replace(engine, SOURCE, &[("sdk:core/calls@", "take", "take")])
+/// Packs headers of responses, and variables, into one block each. The engine stays unchanged when it lacks one of the imports.
+pub(crate) fn pack_texts(engine: &mut Rewrite<'_>) -> Result<(), Error> {
+    let replaced =
+        [("sdk:core/calls@", "take", "take"), ("wasi:cli/environment@", "get-environment", "get-environment")];
+    graft::replace(engine, SOURCE, &replaced)
 }
 
 #[cfg(test)]
@@ -28,6 +34,7 @@ mod tests {
     /// An engine that allocates after 1 KiB, and overwrites freed memory.
     const ENGINE: &str = r#"(module
       (import "sdk:core/calls@0.1.0" "take" (func $take (param i32)))
+      (import "wasi:cli/environment@0.2.10" "get-environment" (func $get_environment (param i32)))
       (memory (export "memory") 1)
       (global $next (mut i32) (i32.const 1024))
       (global $freed (export "freed") (mut i32) (i32.const 0))
@@ -38,20 +45,26 @@ mod tests {
           (return (i32.const 0))))
         (global.get $next)
         (global.set $next (i32.and (i32.add (i32.add (global.get $next) (local.get 3)) (i32.const 7)) (i32.const -8))))
-      (func (export "take") (param i32) (call $take (local.get 0))))"#;
+      (func (export "take") (param i32) (call $take (local.get 0)))
+      (func (export "get-environment") (param i32) (call $get_environment (local.get 0))))"#;
 
-    /// A record, and the host's headers for it.
+    /// A record, and the host's headers or variables for it.
     #[derive(Clone, Copy)]
     struct Taken(&'static [u32], &'static [[&'static str; 2]]);
 
     fn taken(taken: Taken) -> (Store<Taken>, Instance, Memory) {
+        called("take", taken)
+    }
+
+    /// Calls an export, after whose import the record stands at 64.
+    fn called(export: &str, taken: Taken) -> (Store<Taken>, Instance, Memory) {
         let bytes = wat::parse_str(ENGINE).unwrap();
         let mut rewrite = Rewrite::of(&bytes).unwrap();
-        pack_headers(&mut rewrite).unwrap();
+        pack_texts(&mut rewrite).unwrap();
         let engine = Engine::default();
         let module = Module::new(&engine, rewrite.finish().unwrap()).unwrap();
         let mut linker = Linker::<Taken>::new(&engine);
-        let take = |mut caller: Caller<'_, Taken>, at: u32| {
+        let write = |mut caller: Caller<'_, Taken>, at: u32| {
             let memory = caller.get_export("memory").unwrap().into_memory().unwrap();
             let Taken(record, headers) = *caller.data();
             let (mut list, mut text) = (256_u32, 512_u32);
@@ -65,11 +78,11 @@ mod tests {
             let record = record.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>();
             memory.write(&mut caller, at as usize, &record).unwrap();
         };
-        linker.func_wrap("sdk:core/calls@0.1.0", "take", take).unwrap();
+        linker.func_wrap("sdk:core/calls@0.1.0", "take", write).unwrap();
+        linker.func_wrap("wasi:cli/environment@0.2.10", "get-environment", write).unwrap();
         let mut store = Store::new(&engine, taken);
         let instance = linker.instantiate(&mut store, &module).unwrap();
-        let take = instance.get_typed_func::<u32, ()>(&mut store, "take").unwrap();
-        take.call(&mut store, 64).unwrap();
+        instance.get_typed_func::<u32, ()>(&mut store, export).unwrap().call(&mut store, 64).unwrap();
         let memory = instance.get_memory(&mut store, "memory").unwrap();
         (store, instance, memory)
     }
@@ -104,5 +117,43 @@ mod tests {
             let (store, _, memory) = taken(Taken(record, &[]));
             assert!((0..8).map(|index| word(&store, memory, 64 + 4 * index)).eq(record.iter().copied()));
         }
+    }
+
+    #[test]
+    fn variables_stand_in_one_block_with_the_places_of_the_origin() {
+        let called = |variables: &'static [[&'static str; 2]]| {
+            let record = Box::leak(Box::new([256, u32::try_from(variables.len()).unwrap()]));
+            called("get-environment", Taken(record, variables))
+        };
+        let (store, _, memory) = called(&[["NAME", "value"], ["TENON_REQUEST_HOST", "a.example"], ["EMPTY", ""]]);
+        let block = word(&store, memory, 64);
+        assert_eq!(word(&store, memory, 68), 3);
+        let words: Vec<u32> = (0..11).map(|index| word(&store, memory, block + 4 * index)).collect();
+        let (host, texts) = (block + 44 + 9 + 18, b"NAMEvalueTENON_REQUEST_HOSTa.exampleEMPTY");
+        assert_eq!(words, [44 + 41, 0, 0, host, 9, 4, 5, 18, 9, 5, 0]);
+        assert_eq!(&memory.data(&store)[block as usize + 44..][..texts.len()], texts);
+
+        let (store, _, memory) = called(&[]);
+        let block = word(&store, memory, 64);
+        assert!((0..5).map(|index| word(&store, memory, block + 4 * index)).eq([20, 0, 0, 0, 0]));
+
+        let text = |store: &Store<Taken>, memory: Memory, place: u32| {
+            let block = word(store, memory, 64);
+            let [at, length] = [place, place + 4].map(|place| word(store, memory, block + place) as usize);
+            (at > 0).then(|| String::from_utf8(memory.data(store)[at..][..length].to_vec()).unwrap())
+        };
+        let variables = &[
+            ["TENON_REQUEST_SCHEMA", "1"],
+            ["TENON_REQUEST_POST", "2"],
+            ["xENON_REQUEST_HOST", "3"],
+            ["TENON_REQUEST_HOSTS", "4"],
+            ["TENON_REQUEST_HOST", "first"],
+            ["TENON_REQUEST_HOST", "second"],
+            ["TENON_REQUEST_SCHEME", ""],
+            ["TENON_REQUEST_SCHEME", "https"],
+        ];
+        let (store, _, memory) = called(variables);
+        assert_eq!(text(&store, memory, 4).as_deref(), Some(""));
+        assert_eq!(text(&store, memory, 12).as_deref(), Some("first"));
     }
 }
