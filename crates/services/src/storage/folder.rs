@@ -128,10 +128,21 @@ impl FolderStore {
         let _folders = self.locks.folders.read().await;
         let _path = self.locks.path(path).lock().await;
         let current = self.allowed(path, conditions).await?;
-        staged.publish(self.files.path_to_filesystem(path.as_path()).map_err(of_object)?).await?;
+        let etag = self.put_in_place(path, staged, kept).await?;
+        Ok(Written { created: current.is_none(), etag })
+    }
+
+    /// Moves a complete file to an object's path, and returns its ETag. The caller has the locks.
+    async fn put_in_place(&self, path: &ObjectPath, staged: Staged, kept: &Kept) -> Result<String, StorageError> {
+        staged.publish(self.file_of(path)?).await?;
         let etag = read::get(&*self.files, path, None, None, true).await?.meta.e_tag.unwrap_or_default();
         self.types.set(path.as_str(), &etag, kept).await?;
-        Ok(Written { created: current.is_none(), etag })
+        Ok(etag)
+    }
+
+    /// The file of an object.
+    fn file_of(&self, path: &ObjectPath) -> Result<PathBuf, StorageError> {
+        self.files.path_to_filesystem(path.as_path()).map_err(of_object)
     }
 }
 
@@ -210,9 +221,13 @@ impl BlobStore for FolderStore {
         let _second = if first == second { None } else { Some(self.locks.paths[second].lock().await) };
         let (source, _) = self.head_unlocked(from).await?;
         let current = self.allowed(to, conditions).await?;
-        self.files.copy(from.as_path(), to.as_path()).await.map_err(of_object)?;
-        let etag = read::get(&*self.files, to, None, None, true).await?.meta.e_tag.unwrap_or_default();
-        self.types.set(to.as_str(), &etag, &source.kept).await?;
+        // A file of its own: with a hard link, both objects would have one time, and a second copy would change nothing.
+        let copied = Staged::joined(&self.root, vec![self.file_of(from)?]).await;
+        let staged = copied.map_err(|error| match error {
+            StorageError::NoUpload => StorageError::NotFound,
+            other => other,
+        })?;
+        let etag = self.put_in_place(to, staged, &source.kept).await?;
         Ok(Written { created: current.is_none(), etag })
     }
 

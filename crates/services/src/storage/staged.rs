@@ -42,7 +42,7 @@ impl Staged {
         Ok(staged)
     }
 
-    /// Joins the parts of an upload.
+    /// Joins the parts of an upload, or copies the file of an object.
     pub(super) async fn joined(root: &Path, files: Vec<PathBuf>) -> Result<Self, StorageError> {
         let folder = root.join(UPLOADS);
         let joined = tokio::task::spawn_blocking(move || {

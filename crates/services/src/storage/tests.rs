@@ -2,6 +2,42 @@
 
 use crate::testing::{NONE, Tested};
 
+fn names(folder: &std::path::Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[tokio::test]
+async fn a_copy_is_a_file_of_its_own_with_its_own_time() {
+    let storage = Tested::open("storage").await;
+    storage.ask("PUT /storage/a/from", &[("x-meta-a", "b")], "content").await;
+    assert_eq!(storage.ask("POST /storage/b/to?copy=a/from", &NONE, "").await.status, 201);
+    assert_eq!(storage.ask("GET /storage/b/to", &NONE, "").await.header("x-meta-a"), "b");
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(100_000);
+    std::fs::File::options()
+        .append(true)
+        .open(storage.folder.path().join("a/from"))
+        .unwrap()
+        .set_modified(old)
+        .unwrap();
+    for status in [201, 204, 204] {
+        assert_eq!(storage.ask("POST /storage/a/to?copy=a/from", &NONE, "").await.status, status);
+    }
+    assert_eq!(names(&storage.folder.path().join("a")), ["from", "to"]);
+    let source = storage.ask("GET /storage/a/from", &NONE, "").await;
+    let copy = storage.ask("GET /storage/a/to", &NONE, "").await;
+    assert_eq!(copy.body, "content");
+    assert_ne!(copy.header("last-modified"), source.header("last-modified"));
+    assert_ne!(copy.header("etag"), source.header("etag"));
+    for path in ["a/from", "a/to"] {
+        assert_eq!(storage.ask(&format!("DELETE /storage/{path}"), &NONE, "").await.status, 204);
+    }
+    assert_eq!(storage.ask("PUT /storage/a", &NONE, "").await.status, 201);
+    assert_eq!(storage.ask("POST /storage/c?copy=none", &NONE, "").await.status, 404);
+}
+
 #[tokio::test]
 async fn a_condition_that_is_no_text_changes_nothing() {
     let storage = Tested::open("storage").await;
