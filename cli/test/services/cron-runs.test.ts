@@ -54,6 +54,26 @@ describeEach("cron: $name", cronTargets, (target) => {
     expect([wrong.status, wrong.json.detail]).toEqual([400, expect.stringMatching(/IANA/)]);
   });
 
+  it("loses no concurrent change, and brings no deleted job back", async () => {
+    const [add, numbers] = [{ ...job, name: "busy" }, "[0.36788125622167067,12345678901234567890123]"];
+    const body = `${JSON.stringify(add).slice(0, -1)},"body":${numbers}}`;
+    await started.ask("POST", "/cron", { body, headers: { "content-type": "application/json" } });
+    const patch = (json: object) => started.ask("PATCH", "/cron/busy", { json });
+    for (let round = 0; round < 20; round++) {
+      const changed = await Promise.all([patch({ path: `/${round}` }), patch({ module: `m${round}` })]);
+      expect(changed.map(({ status }) => status)).toEqual([200, 200]);
+      const both = await started.ask("GET", "/cron/busy");
+      expect(both.json).toMatchObject({ path: `/${round}`, module: `m${round}` });
+      expect(both.text).toContain(`"body":${numbers}`);
+    }
+    for (let round = 0; round < 20; round++) {
+      const [, removed] = await Promise.all([patch({ path: "/x" }), started.ask("DELETE", "/cron/busy")]);
+      expect([removed.status, (await started.ask("GET", "/cron/busy")).status]).toEqual([204, 404]);
+      await started.ask("POST", "/cron", { json: add });
+    }
+    await started.ask("DELETE", "/cron/busy");
+  });
+
   it("declares the jobs of a project, and removes those that it had before", async () => {
     await started.ask("POST", "/cron", { json: { ...job, name: "by-hand" } });
     expect((await cron.declare("shop", job, { ...job, name: "weekly" })).status).toBe(200);

@@ -4,11 +4,11 @@
 use sqlx::postgres::PgRow;
 use sqlx::{PgTransaction, Row};
 
-use super::job::{Job, MAX_JOBS, next_time, stored};
+use super::job::{Given, Job, MAX_JOBS, next_time, stored};
 use super::run::{self, Ask, Attempted, Call, Outcome, Ready, Run, SCHEDULED, Stored, plan};
 use super::statements::{
-    ADD, ALL, ATTEMPTED, COUNT, DUE, END, FORGET, GIVE_UP, JOB, JOBS, MAKE, NEXT, PUT, READY, REMOVE, REMOVE_RUNS, RUN,
-    RUNS, TAKE, WAKE, schema,
+    ADD, ALL, ATTEMPTED, COUNT, DUE, END, FORGET, GIVE_UP, JOB, JOBS, MAKE, NEXT, ONE, PUT, READY, REMOVE, REMOVE_RUNS,
+    RUN, RUNS, TAKE, WAKE, schema,
 };
 use super::store::{CronStore, Described, REMEMBERED_RUNS, StoreError};
 use crate::lease::iso;
@@ -141,11 +141,17 @@ impl CronStore for PostgresCron {
         Ok(added.rows_affected() == 1)
     }
 
-    async fn replace(&self, job: Job, now: i64) -> Result<(), StoreError> {
+    async fn change(&self, name: String, given: Given, now: i64) -> Result<Option<Result<(), String>>, StoreError> {
         let mut db = self.begin().await?;
-        let before = jobs_and_next(&mut db).await?.into_iter().find(|(each, _)| each.name == job.name);
-        put(&mut db, &job, job.next_after(before.as_ref(), now)).await?;
-        db.commit().await.map_err(store_error)
+        let rows = sqlx::query(ONE).bind(name).fetch_all(&mut *db).await.map_err(store_error)?;
+        let Some(before) = collect(&rows, job_and_next)?.pop() else { return Ok(None) };
+        let job = match before.0.patched(given) {
+            Ok(job) => job,
+            Err(wrong) => return Ok(Some(Err(wrong))),
+        };
+        put(&mut db, &job, job.next_after(Some(&before), now)).await?;
+        db.commit().await.map_err(store_error)?;
+        Ok(Some(Ok(())))
     }
 
     async fn declare(&self, owner: String, jobs: Vec<Job>, now: i64) -> Result<(), StoreError> {

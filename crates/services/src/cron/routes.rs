@@ -104,8 +104,11 @@ async fn change<S: CronStore>(
 ) -> Result<axum::Json<Described>, Problem> {
     let (_, text) = body::read_json_with_text(&headers, body, &limits).await?;
     let given = Given::of_text(&text).map_err(Problem::bad_request)?;
-    let job = find(&cron, name.clone()).await?.job.patched(given).map_err(Problem::bad_request)?;
-    cron.store.replace(job, now()).await.map_err(Problem::internal)?;
+    if !is_name(&name) {
+        return Err(absent());
+    }
+    let changed = cron.store.change(name.clone(), given, now()).await.map_err(Problem::internal)?;
+    changed.ok_or_else(absent)?.map_err(Problem::bad_request)?;
     cron.jobs_changed();
     find(&cron, name).await.map(axum::Json)
 }

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
-use super::job::{Job, MAX_JOBS, next_time, stored};
+use super::job::{Given, Job, MAX_JOBS, next_time, stored};
 use super::run::{self, Ask, Attempted, Call, Outcome, Ready, Run, SCHEDULED, Stored, plan};
 use super::statements::{
-    ADD, ALL, ATTEMPTED, COUNT, DUE, END, FORGET, GIVE_UP, JOB, JOBS, MAKE, NEXT, PUT, READY, REMOVE, REMOVE_RUNS, RUN,
-    RUNS, TAKE, WAKE, schema,
+    ADD, ALL, ATTEMPTED, COUNT, DUE, END, FORGET, GIVE_UP, JOB, JOBS, MAKE, NEXT, ONE, PUT, READY, REMOVE, REMOVE_RUNS,
+    RUN, RUNS, TAKE, WAKE, schema,
 };
 use super::store::{CronStore, Described, REMEMBERED_RUNS, StoreError};
 use crate::ServicesError;
@@ -140,12 +140,17 @@ impl CronStore for SqliteCron {
         add.await
     }
 
-    async fn replace(&self, job: Job, now: i64) -> Result<(), StoreError> {
-        let replace = self.write(move |db| {
-            let before = collect(db, ALL, [], job_and_next)?.into_iter().find(|(each, _)| each.name == job.name);
-            put(db, &job, job.next_after(before.as_ref(), now))
+    async fn change(&self, name: String, given: Given, now: i64) -> Result<Option<Result<(), String>>, StoreError> {
+        let change = self.write(move |db| {
+            let Some(before) = collect(db, ONE, [name], job_and_next)?.pop() else { return Ok(None) };
+            let job = match before.0.patched(given) {
+                Ok(job) => job,
+                Err(wrong) => return Ok(Some(Err(wrong))),
+            };
+            put(db, &job, job.next_after(Some(&before), now))?;
+            Ok(Some(Ok(())))
         });
-        replace.await
+        change.await
     }
 
     async fn declare(&self, owner: String, jobs: Vec<Job>, now: i64) -> Result<(), StoreError> {
@@ -253,7 +258,6 @@ impl CronStore for SqliteCron {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cron::job::Given;
     use crate::cron::run::{Scope, State};
     use serde_json::json;
 
@@ -362,7 +366,8 @@ mod tests {
         declare(vec![job("a", json!({ "catch_up": true })), job("b", json!({}))], START).await.unwrap();
         let found = store.job("b".to_string()).await.unwrap().unwrap();
         assert_eq!((found.job.owner.as_deref(), found.next), (Some("shop"), Some(iso(START + HOUR))));
-        store.replace(Job { enabled: false, ..found.job }, START).await.unwrap();
+        let off = Given::of_text(b"{\"enabled\":false}").unwrap();
+        store.change("b".to_string(), off, START).await.unwrap().unwrap().unwrap();
         // After a pause of some hours the missed time is not forgotten, and disabled jobs stay disabled.
         let later = START + 4 * HOUR + 5 * MINUTE;
         declare(vec![job("a", json!({ "catch_up": true })), job("b", json!({ "path": "/x" }))], later).await.unwrap();

@@ -40,6 +40,8 @@ pub(super) const DUE: &str = "SELECT job, next_ms FROM tenon_cron_jobs WHERE nex
 
 pub(super) const ALL: &str = "SELECT job, next_ms FROM tenon_cron_jobs ORDER BY name";
 
+pub(super) const ONE: &str = "SELECT job, next_ms FROM tenon_cron_jobs WHERE name = $1";
+
 pub(super) const NEXT: &str = "UPDATE tenon_cron_jobs SET next_ms = $1 WHERE name = $2";
 
 /// Makes a run, or records that another one is in progress. A scheduled time has one run.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::job::Job;
+use super::job::{Given, Job};
 use super::run::{Ask, Call, Outcome, Run};
 
 /// Number of runs kept for each job.
@@ -32,8 +32,14 @@ pub(crate) trait CronStore: Clone + Send + Sync + 'static {
     /// Adds a job, unless one has its name.
     fn add(&self, job: Job, now: i64) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
-    /// Replaces a job. Its next time stays when its schedule does.
-    fn replace(&self, job: Job, now: i64) -> impl Future<Output = Result<(), StoreError>> + Send;
+    /// Changes the given members of a job, in one transaction, so that no concurrent change is lost. Its next time stays
+    /// when its schedule does. None when the job does not exist, and a detail when it would be wrong.
+    fn change(
+        &self,
+        name: String,
+        given: Given,
+        now: i64,
+    ) -> impl Future<Output = Result<Option<Result<(), String>>, StoreError>> + Send;
 
     /// Replaces the jobs of an owner, all or none: removes its others, and replaces another owner's job of the same
     /// name. Disabled jobs stay disabled.

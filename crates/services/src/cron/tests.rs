@@ -24,3 +24,30 @@ async fn bodies_keep_their_numbers() {
     assert!(leased.contains(&format!("\"body\":\"{NUMBERS}\"")), "{leased}");
     assert!(!cron.ask("PATCH /cron/a", &NONE, "{\"body\":null}").await.body.contains("\"body\""));
 }
+
+#[tokio::test]
+async fn no_concurrent_change_is_lost() {
+    let cron = Tested::open("cron").await;
+    assert_eq!(cron.ask("POST /cron", &NONE, &job("a", "")).await.status, 201);
+    for round in 0..40 {
+        let (path, module) = (format!("{{\"path\":\"/{round}\"}}"), format!("{{\"module\":\"m{round}\"}}"));
+        let patches = (cron.ask("PATCH /cron/a", &NONE, &path), cron.ask("PATCH /cron/a", &NONE, &module));
+        let (first, second) = tokio::join!(patches.0, patches.1);
+        assert_eq!((first.status, second.status), (200, 200));
+        let both = cron.ask("GET /cron/a", &NONE, "").await.body;
+        assert!(both.contains(&path[1..path.len() - 1]) && both.contains(&module[1..module.len() - 1]), "{both}");
+    }
+    assert_eq!(cron.ask("PATCH /cron/a", &NONE, "{\"path\":\"x\"}").await.status, 400);
+    assert_eq!(cron.ask("PATCH /cron/none", &NONE, "{}").await.status, 404);
+}
+
+#[tokio::test]
+async fn a_deleted_job_does_not_come_back() {
+    let cron = Tested::open("cron").await;
+    for _ in 0..40 {
+        assert_eq!(cron.ask("POST /cron", &NONE, &job("a", "")).await.status, 201);
+        let patch = cron.ask("PATCH /cron/a", &NONE, "{\"path\":\"/x\"}");
+        let (_, deleted) = tokio::join!(patch, cron.ask("DELETE /cron/a", &NONE, ""));
+        assert_eq!((deleted.status, cron.ask("GET /cron/a", &NONE, "").await.status), (204, 404));
+    }
+}
