@@ -114,6 +114,34 @@ describeEach("key-value: $name", kvTargets, (target) => {
     await ask("DELETE", "/kv/cas");
   });
 
+  it("heeds the conditions of every request on a key", async () => {
+    const asks: [method: string, path: string, json?: object][] = [
+      ["GET", "/kv/held"],
+      ["PATCH", "/kv/held?ttl=100"],
+      ["POST", "/kv/held", { incr: 1 }],
+      ["DELETE", "/kv/held"],
+    ];
+    const put = await ask("PUT", "/kv/held", { body: "1" });
+    const etag = put.headers["etag"] as string;
+    for (const [method, path, json] of asks) {
+      const given = (headers: Record<string, string>) => ask(method, path, { headers, json });
+      expect((await given({ "if-match": '"other"' })).status, method).toBe(412);
+      expect((await given({ "if-match": '"*"' })).status, method).toBe(412);
+      expect((await given({ "if-none-match": `W/${etag}` })).status, method).toBe(method === "GET" ? 304 : 412);
+    }
+    const kept = await ask("GET", "/kv/held");
+    expect([kept.text, kept.headers["etag"], kept.headers["x-cache-ttl"]]).toEqual(["1", etag, undefined]);
+    expect((await ask("PATCH", "/kv/held?ttl=100", { headers: { "if-match": etag } })).status).toBe(204);
+    const sums = [1, 2, 3].map(() => ask("POST", "/kv/held", { headers: { "if-match": etag }, json: { incr: 1 } }));
+    expect((await Promise.all(sums)).map(({ status }) => status).sort()).toEqual([200, 412, 412]);
+    expect((await ask("DELETE", "/kv/held", { headers: { "if-match": etag } })).status).toBe(412);
+    expect((await ask("DELETE", "/kv/held", { headers: { "if-match": "*" } })).status).toBe(204);
+    for (const [method, path, json] of asks) {
+      const absent = await ask(method, path, { headers: { "if-match": "*" }, json });
+      expect(absent.status, method).toBe(method === "POST" ? 412 : 404);
+    }
+  });
+
   it("says how long an entry has, and gives it more", async () => {
     await ask("PUT", "/kv/timed?ttl=100", { body: "x" });
     const left = async () => Number((await ask("GET", "/kv/timed")).headers["x-cache-ttl"]);

@@ -80,6 +80,7 @@ pub(crate) struct Increment {
     pub(crate) max: Option<i64>,
     /// The entry's new ETag.
     pub(crate) etag: String,
+    pub(crate) condition: Condition,
 }
 
 impl Increment {
@@ -99,6 +100,17 @@ pub(crate) enum Counted {
     Beyond(i64),
     /// The stored value is not a whole number.
     NoNumber,
+    /// The entry does not meet the conditions.
+    Failed,
+}
+
+/// The result of changing an entry that must exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Changed {
+    Done,
+    Absent,
+    /// The entry does not meet the conditions.
+    Failed,
 }
 
 /// The largest counter, which every JSON reader represents exactly.
@@ -135,14 +147,19 @@ pub(crate) trait KvStore: Clone + Send + Sync + 'static {
     /// Stores several entries, all or none, without conditions.
     fn put_many(&self, entries: Vec<(Key, Put)>) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// Sets an entry's time to live; returns whether the entry exists.
-    fn touch(&self, key: Key, ttl: Duration) -> impl Future<Output = Result<bool, StoreError>> + Send;
+    /// Sets an entry's time to live, if the condition holds.
+    fn touch(
+        &self,
+        key: Key,
+        ttl: Duration,
+        condition: Condition,
+    ) -> impl Future<Output = Result<Changed, StoreError>> + Send;
 
-    /// Adds to a counter, which is 0 when absent.
+    /// Adds to a counter, which is 0 when absent, if the condition holds.
     fn increment(&self, key: Key, by: Increment) -> impl Future<Output = Result<Counted, StoreError>> + Send;
 
-    /// Deletes a key; returns whether it existed.
-    fn delete(&self, key: Key) -> impl Future<Output = Result<bool, StoreError>> + Send;
+    /// Deletes a key, if the condition holds.
+    fn delete(&self, key: Key, condition: Condition) -> impl Future<Output = Result<Changed, StoreError>> + Send;
 
     /// At most `limit` keys with `prefix` and after `after`, in the order of their bytes.
     fn list(
@@ -172,7 +189,8 @@ mod tests {
 
     #[test]
     fn counters_keep_to_their_bounds() {
-        let by = |by, min, max| Increment { by, ttl: None, min, max, etag: String::new() };
+        let by =
+            |by, min, max| Increment { by, ttl: None, min, max, etag: String::new(), condition: Condition::default() };
         assert_eq!(by(-1, Some(0), None).applied_to(1), Some(0));
         assert_eq!(by(-1, Some(0), None).applied_to(0), None);
         assert_eq!(by(1, None, Some(5)).applied_to(5), None);

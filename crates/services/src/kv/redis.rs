@@ -9,7 +9,9 @@ use ::redis::cmd;
 use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
 
-use super::{COUNTER_TYPE, Condition, Counted, Entry, Increment, Key, KvStore, MAX_COUNT, Metadata, OLD_ETAG, Put};
+use super::{
+    COUNTER_TYPE, Changed, Condition, Counted, Entry, Increment, Key, KvStore, MAX_COUNT, Metadata, OLD_ETAG, Put,
+};
 use crate::redis_link::{RedisLink, slot_of};
 use crate::store_error::StoreError;
 
@@ -27,24 +29,57 @@ local sum = 0
 for _, key in ipairs(KEYS) do sum = sum + redis.call('HSTRLEN', key, 'v') end
 return sum";
 
-/// KEYS: entry. ARGV: value, content type, ETag, lifetime in ms or "", metadata or "", number of ETags to match or -1, number of
-/// those not to match or -1, those ETags with quotes, or `*` for any.
-const PUT: &str = r#"
-local e = redis.call('HGET', KEYS[1], 'e')
-if not e and redis.call('EXISTS', KEYS[1]) == 1 then e = '0' end
-local function any(from, count)
-  for i = from, from + count - 1 do
-    if e and (ARGV[i] == '*' or ARGV[i] == '"' .. e .. '"') then return true end
+/// Begins a script with conditions: `etag` is that of the entry, and `holds(at)` evaluates the arguments from `at` on, which
+/// are the number of ETags to match or -1, the number of those not to match or -1, and those ETags with quotes, or `*`.
+macro_rules! conditional {
+    ($script:literal) => {
+        concat!(
+            r#"
+local etag = redis.call('HGET', KEYS[1], 'e')
+if not etag and redis.call('EXISTS', KEYS[1]) == 1 then etag = '0' end
+local function holds(at)
+  local match, none = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
+  local function any(from, count)
+    for i = from, from + count - 1 do
+      if etag and (ARGV[i] == '*' or ARGV[i] == '"' .. etag .. '"') then return true end
+    end
+    return false
   end
-  return false
-end
-local match, none = tonumber(ARGV[6]), tonumber(ARGV[7])
-if match >= 0 and not any(8, match) then return 0 end
-if none >= 0 and any(8 + math.max(match, 0), none) then return 0 end
+  if match >= 0 and not any(at + 2, match) then return false end
+  return none < 0 or not any(at + 2 + math.max(match, 0), none)
+end"#,
+            $script
+        )
+    };
+}
+
+/// KEYS: entry. ARGV: value, content type, ETag, lifetime in ms or "", metadata or "", conditions.
+const PUT: &str = conditional!(
+    r"
+if not holds(6) then return 0 end
 redis.call('HSET', KEYS[1], 'v', ARGV[1], 't', ARGV[2], 'e', ARGV[3])
 if ARGV[4] == '' then redis.call('PERSIST', KEYS[1]) else redis.call('PEXPIRE', KEYS[1], ARGV[4]) end
 if ARGV[5] == '' then redis.call('HDEL', KEYS[1], 'm') else redis.call('HSET', KEYS[1], 'm', ARGV[5]) end
-return 1"#;
+return 1"
+);
+
+/// KEYS: entry. ARGV: lifetime in ms, conditions.
+const TOUCH: &str = conditional!(
+    r"
+if not etag then return 'absent' end
+if not holds(2) then return 'failed' end
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+return 'done'"
+);
+
+/// KEYS: entry. ARGV: conditions.
+const DELETE: &str = conditional!(
+    r"
+if not etag then return 'absent' end
+if not holds(1) then return 'failed' end
+redis.call('DEL', KEYS[1])
+return 'done'"
+);
 
 /// KEYS: entries. ARGV: for each its value, content type, ETag, lifetime in ms or "", and metadata or "". When its
 /// memory is used up, Redis refuses the first write or none, so that all or none are stored.
@@ -58,8 +93,9 @@ end
 return 1";
 
 /// KEYS: entry. ARGV: increment, lifetime in ms or "", smallest or "", largest or "", largest of all, ETag, content
-/// type. Lua's numbers are doubles, which represent counters exactly.
-const INCREMENT: &str = r"
+/// type, conditions. Lua's numbers are doubles, which represent counters exactly.
+const INCREMENT: &str = conditional!(
+    r"
 local v = redis.call('HGET', KEYS[1], 'v')
 if v and not (string.match(v, '^%-?%d+$') and math.abs(tonumber(v)) <= tonumber(ARGV[5])) then return {'none', ''} end
 local n = v and tonumber(v) or 0
@@ -68,13 +104,15 @@ if math.abs(sum) > tonumber(ARGV[5]) or (ARGV[3] ~= '' and sum < tonumber(ARGV[3
   or (ARGV[4] ~= '' and sum > tonumber(ARGV[4])) then
   return {'beyond', string.format('%.0f', n)}
 end
+if not holds(8) then return {'failed', ''} end
 local text = string.format('%.0f', sum)
 if v then redis.call('HSET', KEYS[1], 'v', text, 'e', ARGV[6])
 else
   redis.call('HSET', KEYS[1], 'v', text, 'e', ARGV[6], 't', ARGV[7])
   if ARGV[2] ~= '' then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 end
-return {'value', text}";
+return {'value', text}"
+);
 
 /// Slots of a cluster that are read at once.
 const SLOTS_AT_ONCE: usize = 16;
@@ -145,6 +183,16 @@ fn owned<'a>(tags: impl Iterator<Item = &'a str>) -> Vec<String> {
     tags.map(str::to_owned).collect()
 }
 
+/// The result of a script that changes an entry.
+fn changed(result: String) -> Result<Changed, StoreError> {
+    match result.as_str() {
+        "done" => Ok(Changed::Done),
+        "absent" => Ok(Changed::Absent),
+        "failed" => Ok(Changed::Failed),
+        _ => Err(StoreError::Failed("Redis: a script has another result".to_owned())),
+    }
+}
+
 fn millis(ttl: Option<Duration>) -> String {
     ttl.map_or_else(String::new, |ttl| ttl.as_millis().to_string())
 }
@@ -210,8 +258,10 @@ impl KvStore for RedisKv {
         self.link.ask::<i64>(&command).await.map(drop)
     }
 
-    async fn touch(&self, key: Key, ttl: Duration) -> Result<bool, StoreError> {
-        self.link.ask(cmd("PEXPIRE").arg(self.entry(&key)).arg(millis(Some(ttl)))).await
+    async fn touch(&self, key: Key, ttl: Duration, condition: Condition) -> Result<Changed, StoreError> {
+        let mut command = cmd("EVAL");
+        command.arg(TOUCH).arg(1).arg(self.entry(&key)).arg(millis(Some(ttl))).arg(condition.arguments());
+        changed(self.link.ask(&command).await?)
     }
 
     async fn increment(&self, key: Key, by: Increment) -> Result<Counted, StoreError> {
@@ -219,17 +269,21 @@ impl KvStore for RedisKv {
         let mut command = cmd("EVAL");
         command.arg(INCREMENT).arg(1).arg(self.entry(&key)).arg(by.by).arg(millis(by.ttl));
         command.arg(text(by.min)).arg(text(by.max)).arg(MAX_COUNT).arg(by.etag).arg(COUNTER_TYPE);
+        command.arg(by.condition.arguments());
         let (became, value): (String, String) = self.link.ask(&command).await?;
         let value = || value.parse().map_err(|_| StoreError::Failed("Redis: a counter is not a number".to_owned()));
         Ok(match became.as_str() {
             "value" => Counted::Value(value()?),
             "beyond" => Counted::Beyond(value()?),
+            "failed" => Counted::Failed,
             _ => Counted::NoNumber,
         })
     }
 
-    async fn delete(&self, key: Key) -> Result<bool, StoreError> {
-        self.link.ask(cmd("DEL").arg(self.entry(&key))).await
+    async fn delete(&self, key: Key, condition: Condition) -> Result<Changed, StoreError> {
+        let mut command = cmd("EVAL");
+        command.arg(DELETE).arg(1).arg(self.entry(&key)).arg(condition.arguments());
+        changed(self.link.ask(&command).await?)
     }
 
     async fn list(&self, prefix: Key, after: Option<Key>, limit: usize) -> Result<Vec<Key>, StoreError> {

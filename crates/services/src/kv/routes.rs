@@ -6,16 +6,15 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::header::{CONTENT_TYPE, ETAG, IF_NONE_MATCH};
+use axum::http::header::{CONTENT_TYPE, ETAG};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use serde_json::{Value, json};
 
-use super::{Condition, Counted, Entry, Increment, Key, KvStore, MAX_COUNT, Metadata, Put};
+use super::{Changed, Condition, Counted, Entry, Increment, Key, KvStore, MAX_COUNT, Metadata, Put};
 use crate::Limits;
 use crate::http::body;
-use crate::http::entity_tags::EntityTags;
 use crate::http::problem::Problem;
 use crate::http::query::{Query, decode};
 use crate::http::shared::Shared;
@@ -41,7 +40,11 @@ async fn read<S: KvStore>(State(shared): State<Shared<S>>, uri: Uri, headers: He
     let entry = shared.store.get(key).await?;
     let Entry { value, content_type, etag, ttl, metadata } = entry.ok_or_else(absent)?;
     let etag = quoted(&etag);
-    let unchanged = EntityTags::of(&headers, &IF_NONE_MATCH).is_some_and(|tags| tags.match_weakly(&etag));
+    let condition = Condition::of(&headers);
+    if condition.if_match.is_some_and(|tags| !tags.match_strongly(&etag)) {
+        return Err(failed());
+    }
+    let unchanged = condition.if_none_match.is_some_and(|tags| tags.match_weakly(&etag));
     let mut response = if unchanged {
         StatusCode::NOT_MODIFIED.into_response()
     } else {
@@ -74,7 +77,7 @@ async fn write<S: KvStore>(
     if shared.store.put(key, put).await? {
         Ok((StatusCode::NO_CONTENT, [(ETAG, etag_header(quoted(&etag)))]).into_response())
     } else {
-        Err(Problem::new(StatusCode::PRECONDITION_FAILED, "the entry is not as the request's conditions want it"))
+        Err(failed())
     }
 }
 
@@ -86,8 +89,7 @@ async fn touch<S: KvStore>(
     let key = key_of(&uri, &shared.limits)?;
     let ttl =
         ttl_of(&uri, &headers)?.ok_or_else(|| Problem::bad_request("a time to live is needed: ?ttl=<seconds>"))?;
-    let there = shared.store.touch(key, ttl).await?;
-    if there { Ok(StatusCode::NO_CONTENT) } else { Err(absent()) }
+    changed(shared.store.touch(key, ttl, Condition::of(&headers)).await?)
 }
 
 /// `{"incr":n,"ttl":s,"min":a,"max":b}`; all but the first are optional.
@@ -112,13 +114,15 @@ async fn count<S: KvStore>(
         None => None,
         Some(seconds) => Some(lifetime(u64::try_from(seconds).ok())?),
     };
-    let increment = Increment { by, ttl, min: number("min")?, max: number("max")?, etag: fresh_etag() };
+    let (min, max, condition) = (number("min")?, number("max")?, Condition::of(&headers));
+    let increment = Increment { by, ttl, min, max, etag: fresh_etag(), condition };
     match shared.store.increment(key, increment).await? {
         Counted::Value(value) => Ok(axum::Json(json!({ "value": value }))),
         Counted::Beyond(value) => {
             Err(Problem::new(StatusCode::CONFLICT, "the counter would leave its bounds").with_member("value", value))
         }
         Counted::NoNumber => Err(Problem::new(StatusCode::CONFLICT, "the value of this key is not a whole number")),
+        Counted::Failed => Err(failed()),
     }
 }
 
@@ -217,10 +221,21 @@ fn describe(name: &Value, entry: Entry) -> Value {
     described
 }
 
-async fn remove<S: KvStore>(State(shared): State<Shared<S>>, uri: Uri) -> Result<StatusCode, Problem> {
+async fn remove<S: KvStore>(
+    State(shared): State<Shared<S>>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Result<StatusCode, Problem> {
     let key = key_of(&uri, &shared.limits)?;
-    let there = shared.store.delete(key).await?;
-    if there { Ok(StatusCode::NO_CONTENT) } else { Err(absent()) }
+    changed(shared.store.delete(key, Condition::of(&headers)).await?)
+}
+
+fn changed(changed: Changed) -> Result<StatusCode, Problem> {
+    match changed {
+        Changed::Done => Ok(StatusCode::NO_CONTENT),
+        Changed::Absent => Err(absent()),
+        Changed::Failed => Err(failed()),
+    }
 }
 
 async fn list<S: KvStore>(State(shared): State<Shared<S>>, uri: Uri) -> Result<axum::Json<Value>, Problem> {
@@ -239,6 +254,10 @@ async fn list<S: KvStore>(State(shared): State<Shared<S>>, uri: Uri) -> Result<a
 
 fn absent() -> Problem {
     Problem::not_found("nothing is kept under this key")
+}
+
+fn failed() -> Problem {
+    Problem::new(StatusCode::PRECONDITION_FAILED, "the entry is not as the request's conditions want it")
 }
 
 fn key_of(uri: &Uri, limits: &Limits) -> Result<Key, Problem> {

@@ -7,7 +7,8 @@ use bytes::Bytes;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
 use super::{
-    COUNTER_TYPE, Condition, Counted, Entry, Increment, Key, KvStore, Metadata, OLD_ETAG, Put, StoreError, number,
+    COUNTER_TYPE, Changed, Condition, Counted, Entry, Increment, Key, KvStore, Metadata, OLD_ETAG, Put, StoreError,
+    number,
 };
 use crate::ServicesError;
 use crate::sqlite_file::SqliteFile;
@@ -40,6 +41,26 @@ impl SqliteKv {
         })?;
         Ok(Self(file))
     }
+
+    /// Changes an entry in a transaction, if there is one and the condition holds.
+    async fn change(
+        &self,
+        key: Key,
+        condition: Condition,
+        change: impl FnOnce(&Transaction<'_>, &Key) -> rusqlite::Result<usize> + Send + 'static,
+    ) -> Result<Changed, StoreError> {
+        let change = self.0.call(move |db| {
+            let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let Some(etag) = etag_of(&transaction, &key)? else { return Ok(Changed::Absent) };
+            if !condition.holds(Some(&etag)) {
+                return Ok(Changed::Failed);
+            }
+            change(&transaction, &key)?;
+            transaction.commit()?;
+            Ok(Changed::Done)
+        });
+        Ok(change.await?)
+    }
 }
 
 /// Milliseconds since 1970.
@@ -68,6 +89,12 @@ fn read(db: &Connection, key: &Key) -> rusqlite::Result<Option<Entry>> {
         })
     };
     db.prepare_cached(sql)?.query_row(params![key.as_bytes(), now], entry).optional()
+}
+
+/// The ETag of an entry; none when it is absent.
+fn etag_of(db: &Connection, key: &Key) -> rusqlite::Result<Option<String>> {
+    let sql = "SELECT coalesce(etag, ?) FROM entries WHERE key = ? AND (expires_ms IS NULL OR expires_ms > ?)";
+    db.prepare_cached(sql)?.query_row(params![OLD_ETAG, key.as_bytes(), now()], |row| row.get(0)).optional()
 }
 
 fn write(transaction: &Transaction<'_>, key: &Key, put: &Put) -> rusqlite::Result<()> {
@@ -108,8 +135,8 @@ impl KvStore for SqliteKv {
             let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let conditional = put.condition.if_match.is_some() || put.condition.if_none_match.is_some();
             if conditional {
-                let current = read(&transaction, &key)?;
-                if !put.condition.holds(current.as_ref().map(|entry| entry.etag.as_str())) {
+                let current = etag_of(&transaction, &key)?;
+                if !put.condition.holds(current.as_deref()) {
                     return Ok(false);
                 }
             }
@@ -131,13 +158,12 @@ impl KvStore for SqliteKv {
         Ok(put.await?)
     }
 
-    async fn touch(&self, key: Key, ttl: Duration) -> Result<bool, StoreError> {
-        let touch = self.0.call(move |db| {
-            let sql = "UPDATE entries SET expires_ms = ? WHERE key = ? AND (expires_ms IS NULL OR expires_ms > ?)";
-            let touched = db.prepare_cached(sql)?.execute(params![end_of(Some(ttl)), key.as_bytes(), now()])?;
-            Ok(touched > 0)
+    async fn touch(&self, key: Key, ttl: Duration, condition: Condition) -> Result<Changed, StoreError> {
+        let touch = self.change(key, condition, move |transaction, key| {
+            let sql = "UPDATE entries SET expires_ms = ? WHERE key = ?";
+            transaction.prepare_cached(sql)?.execute(params![end_of(Some(ttl)), key.as_bytes()])
         });
-        Ok(touch.await?)
+        touch.await
     }
 
     async fn increment(&self, key: Key, by: Increment) -> Result<Counted, StoreError> {
@@ -152,6 +178,9 @@ impl KvStore for SqliteKv {
                 },
             };
             let Some(sum) = by.applied_to(value) else { return Ok(Counted::Beyond(value)) };
+            if !by.condition.holds(current.as_ref().map(|entry| entry.etag.as_str())) {
+                return Ok(Counted::Failed);
+            }
             let text = sum.to_string();
             if current.is_some() {
                 let sql = "UPDATE entries SET value = ?, etag = ? WHERE key = ?";
@@ -173,14 +202,11 @@ impl KvStore for SqliteKv {
         Ok(increment.await?)
     }
 
-    async fn delete(&self, key: Key) -> Result<bool, StoreError> {
-        let delete = self.0.call(move |db| {
-            let sql = "DELETE FROM entries WHERE key = ? RETURNING expires_ms IS NULL OR expires_ms > ?";
-            let mut statement = db.prepare_cached(sql)?;
-            let lived = statement.query_row(params![key.as_bytes(), now()], |row| row.get(0)).optional()?;
-            Ok(lived.unwrap_or(false))
+    async fn delete(&self, key: Key, condition: Condition) -> Result<Changed, StoreError> {
+        let delete = self.change(key, condition, |transaction, key| {
+            transaction.prepare_cached("DELETE FROM entries WHERE key = ?")?.execute([key.as_bytes()])
         });
-        Ok(delete.await?)
+        delete.await
     }
 
     async fn list(&self, prefix: Key, after: Option<Key>, limit: usize) -> Result<Vec<Key>, StoreError> {
