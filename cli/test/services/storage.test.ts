@@ -69,6 +69,16 @@ describeEach("storage: $name", [...storageTargets, s3Target], (target) => {
     expect((await ask("PUT", "/storage/c", { body: "5", headers: { "if-match": "*" } })).status).toBe(412);
   });
 
+  it("reads dates in all formats of HTTP", async () => {
+    await ask("PUT", "/storage/dated", { body: "x" });
+    for (const old of ["Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"]) {
+      expect((await ask("DELETE", "/storage/dated", { headers: { "if-unmodified-since": old } })).status, old).toBe(
+        412,
+      );
+    }
+    expect((await ask("DELETE", "/storage/dated")).status).toBe(204);
+  });
+
   it("lists objects by prefix, page by page, in order", async () => {
     const paths = ["l/1", "l/10", "l/2/a", "l/2é", "m"];
     for (const path of paths)
@@ -216,7 +226,8 @@ describeEach("storage: $name", [...storageTargets, s3Target], (target) => {
       expect((await ask("GET", path.slice(0, -1))).status).toBe(403);
       const upload: string = (await sign({ path: "signed/new", method: "PUT", expires: 60 })).json.url;
       const to = upload.slice(upload.indexOf("/storage-url/"));
-      expect((await ask("PUT", to, { body: "new" })).status).toBe(201);
+      const written = await ask("PUT", to, { body: "new" });
+      expect([written.status, written.headers["location"]]).toEqual([201, "/storage/signed/new"]);
       expect((await ask("GET", to)).status).toBe(403);
       expect((await ask("GET", "/storage/signed/new")).text).toBe("new");
       await ask("DELETE", "/storage/signed/new");

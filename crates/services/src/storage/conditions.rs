@@ -93,8 +93,9 @@ fn date(headers: &HeaderMap, name: &HeaderName) -> Option<DateTime<Utc>> {
     headers.get(name).and_then(|value| parse_date(value.to_str().ok()?))
 }
 
+/// Reads a date in any of HTTP's three formats (RFC 9110, section 5.6.7).
 fn parse_date(text: &str) -> Option<DateTime<Utc>> {
-    DateTime::parse_from_rfc2822(text).ok().map(|date| date.to_utc())
+    httpdate::parse_http_date(text).ok().map(DateTime::from)
 }
 
 /// A date in HTTP's format.
@@ -129,6 +130,18 @@ mod tests {
         assert_eq!(conditions(IF_UNMODIFIED_SINCE, &at).of_read(&meta()), ReadAnswer::Proceed);
         assert!(!conditions(IF_RANGE, "\"y\"").allow_range(&meta()));
         assert!(conditions(IF_RANGE, &at).allow_range(&meta()));
+    }
+
+    #[test]
+    fn dates_have_three_formats() {
+        for old in ["Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"] {
+            let date = DateTime::from_timestamp(784_111_777, 0);
+            assert_eq!(parse_date(old), date, "{old}");
+            assert!(!conditions(IF_UNMODIFIED_SINCE, old).allow_write(Some(&meta())), "{old}");
+            assert_eq!(conditions(IF_MODIFIED_SINCE, old).of_read(&meta()), ReadAnswer::Proceed, "{old}");
+        }
+        // The condition is ignored.
+        assert!(conditions(IF_UNMODIFIED_SINCE, "1994-11-06T08:49:37Z").allow_write(Some(&meta())));
     }
 
     #[test]
