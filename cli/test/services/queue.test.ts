@@ -44,6 +44,21 @@ describeEach("queues: $name", queueTargets, (target) => {
     expect((await started.ask("GET", "/queue")).json.queues).toEqual([]);
   });
 
+  it("keeps the digits of numbers", async () => {
+    const numbers = "[0.36788125622167067,44991844480302180000,12345678901234567890123,1.50]";
+    const json = { headers: { "content-type": "application/json" } };
+    await started.ask("POST", "/queue/digits", { body: `{"messages":[{"body":${numbers}}]}`, ...json });
+    expect((await started.ask("POST", "/queue/digits/lease", { body: "{}", ...json })).text).toContain(numbers);
+  });
+
+  it("answers what is no receipt with a problem", async () => {
+    const queue = client(started.ask, "odd");
+    for (const action of ["/done", "/retry"]) {
+      expect((await queue.post(action, { id: "1", receipt: "\0" })).status, action).toBe(400);
+      expect((await queue.post(action, { id: "1", receipt: "none" })).status, action).toBe(409);
+    }
+  });
+
   it("delivers again what was not done, and lays it aside in the end", async () => {
     const queue = client(started.ask, "again");
     await queue.send({ body: 1 });

@@ -2,7 +2,7 @@
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::header::LOCATION;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
@@ -17,6 +17,7 @@ use super::store::{CronStore, Described, REMEMBERED_RUNS};
 use crate::Limits;
 use crate::http::body;
 use crate::http::members::{leased, number};
+use crate::http::name::Name;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
 use crate::lease::receipt;
@@ -89,16 +90,13 @@ async fn declare<S: CronStore>(
     list(State((cron, limits))).await
 }
 
-async fn show<S: CronStore>(
-    State((cron, _)): Shared<S>,
-    Path(name): Path<String>,
-) -> Result<axum::Json<Described>, Problem> {
+async fn show<S: CronStore>(State((cron, _)): Shared<S>, Name(name): Name) -> Result<axum::Json<Described>, Problem> {
     find(&cron, name).await.map(axum::Json)
 }
 
 async fn change<S: CronStore>(
     State((cron, limits)): Shared<S>,
-    Path(name): Path<String>,
+    Name(name): Name,
     headers: HeaderMap,
     body: Body,
 ) -> Result<axum::Json<Described>, Problem> {
@@ -113,7 +111,7 @@ async fn change<S: CronStore>(
     find(&cron, name).await.map(axum::Json)
 }
 
-async fn remove<S: CronStore>(State((cron, _)): Shared<S>, Path(name): Path<String>) -> Result<StatusCode, Problem> {
+async fn remove<S: CronStore>(State((cron, _)): Shared<S>, Name(name): Name) -> Result<StatusCode, Problem> {
     if !is_name(&name) || !cron.store.remove(name).await.map_err(Problem::internal)? {
         return Err(absent());
     }
@@ -123,7 +121,7 @@ async fn remove<S: CronStore>(State((cron, _)): Shared<S>, Path(name): Path<Stri
 
 /// Runs a job now, even a disabled one. In development it answers after the run; a sidecar leaves the run to a
 /// consumer, and answers 202.
-async fn trigger<S: CronStore>(State((cron, _)): Shared<S>, Path(name): Path<String>) -> Result<Response, Problem> {
+async fn trigger<S: CronStore>(State((cron, _)): Shared<S>, Name(name): Name) -> Result<Response, Problem> {
     if !is_name(&name) {
         return Err(absent());
     }
@@ -143,7 +141,7 @@ async fn trigger<S: CronStore>(State((cron, _)): Shared<S>, Path(name): Path<Str
 
 async fn history<S: CronStore>(
     State((cron, _)): Shared<S>,
-    Path(name): Path<String>,
+    Name(name): Name,
     uri: Uri,
 ) -> Result<axum::Json<Value>, Problem> {
     let job = find(&cron, name).await?.job;

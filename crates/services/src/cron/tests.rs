@@ -51,3 +51,12 @@ async fn a_deleted_job_does_not_come_back() {
         assert_eq!((deleted.status, cron.ask("GET /cron/a", &NONE, "").await.status), (204, 404));
     }
 }
+
+#[tokio::test]
+async fn a_path_that_is_no_text_is_a_problem() {
+    let cron = Tested::open("cron").await;
+    for target in ["GET /cron/%FF", "PATCH /cron/%FF", "GET /cron/%FF/history"] {
+        let answer = cron.ask(target, &NONE, "{}").await;
+        assert_eq!((answer.status, answer.header("content-type")), (400, "application/problem+json"), "{target}");
+    }
+}

@@ -6,6 +6,7 @@ pub(crate) mod entity_tags;
 pub(crate) mod guard;
 pub(crate) mod members;
 pub(crate) mod metrics;
+pub(crate) mod name;
 pub(crate) mod problem;
 pub(crate) mod query;
 pub(crate) mod serve;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::{get, post};
 use serde::Serialize;
@@ -15,6 +15,7 @@ use super::{DEAD, Lease, Leased, NewMessage, QueueStore, Settled};
 use crate::Limits;
 use crate::http::body;
 use crate::http::members::{leased, number};
+use crate::http::name::Name;
 use crate::http::problem::Problem;
 use crate::http::shared::Shared;
 use crate::lease::{backoff, receipt};
@@ -46,7 +47,7 @@ async fn list<S: QueueStore>(State(shared): State<Shared<S>>) -> Result<axum::Js
 
 async fn send<S: QueueStore>(
     State(shared): State<Shared<S>>,
-    Path(name): Path<String>,
+    Name(name): Name,
     headers: HeaderMap,
     body: Body,
 ) -> Result<axum::Json<Value>, Problem> {
@@ -61,7 +62,7 @@ async fn send<S: QueueStore>(
 /// `{"max","visibility_ms","max_attempts"}` → `{"messages":[…]}`; all are optional.
 async fn lease<S: QueueStore>(
     State(shared): State<Shared<S>>,
-    Path(name): Path<String>,
+    Name(name): Name,
     headers: HeaderMap,
     body: Body,
 ) -> Result<axum::Json<Delivered>, Problem> {
@@ -87,7 +88,7 @@ struct Delivered {
 /// `{"id","receipt"}`: the message was handled.
 async fn done<S: QueueStore>(
     State(shared): State<Shared<S>>,
-    Path(name): Path<String>,
+    Name(name): Name,
     headers: HeaderMap,
     body: Body,
 ) -> Result<StatusCode, Problem> {
@@ -101,7 +102,7 @@ async fn done<S: QueueStore>(
 /// `{"id","receipt","max_attempts"}` → `{"dead":false}`: the message was not handled, and is delivered again later.
 async fn retry<S: QueueStore>(
     State(shared): State<Shared<S>>,
-    Path(name): Path<String>,
+    Name(name): Name,
     headers: HeaderMap,
     body: Body,
 ) -> Result<axum::Json<Value>, Problem> {

@@ -18,3 +18,12 @@ async fn bodies_keep_their_numbers() {
         assert_eq!(queue.ask("POST /queue/q", &NONE, wrong).await.status, 400, "{wrong}");
     }
 }
+
+#[tokio::test]
+async fn a_path_that_is_no_text_is_a_problem() {
+    let queue = Tested::open("queue").await;
+    for target in ["POST /queue/%FF", "POST /queue/%FF/lease"] {
+        let answer = queue.ask(target, &NONE, "{}").await;
+        assert_eq!((answer.status, answer.header("content-type")), (400, "application/problem+json"), "{target}");
+    }
+}
