@@ -103,28 +103,41 @@ pub(crate) async fn read_json(headers: &HeaderMap, body: Body, limits: &Limits) 
     read_json_with_text(headers, body, limits).await.map(|(value, _)| value)
 }
 
+/// Reads a body as JSON; an empty one is null.
+pub(crate) async fn read_optional_json(headers: &HeaderMap, body: Body, limits: &Limits) -> Result<Value, Problem> {
+    let bytes = read_text_of_json(headers, body, limits).await?;
+    if bytes.is_empty() { Ok(Value::Null) } else { parse(&bytes) }
+}
+
 /// Reads a body as JSON, and returns its text as well.
 pub(crate) async fn read_json_with_text(
     headers: &HeaderMap,
     body: Body,
     limits: &Limits,
 ) -> Result<(Value, Bytes), Problem> {
+    let bytes = read_text_of_json(headers, body, limits).await?;
+    Ok((parse(&bytes)?, bytes))
+}
+
+async fn read_text_of_json(headers: &HeaderMap, body: Body, limits: &Limits) -> Result<Bytes, Problem> {
     if !says_json(headers) {
         let detail = "the body must be JSON, with the content type application/json";
         return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
     }
-    let bytes = read(headers, body, limits).await?;
-    let value = serde_json::from_slice(&bytes).map_err(|error| {
+    read(headers, body, limits).await
+}
+
+fn parse(bytes: &[u8]) -> Result<Value, Problem> {
+    serde_json::from_slice(bytes).map_err(|error| {
         // serde's message may repeat the value, so it is dropped.
         let (line, column) = (error.line(), error.column());
         // Skipping a value does not parse its numbers and escapes.
-        let what = match serde_json::from_slice::<IgnoredAny>(&bytes) {
+        let what = match serde_json::from_slice::<IgnoredAny>(bytes) {
             Ok(_) => "has a number beyond a double, half of a surrogate pair, or more than 127 levels",
             Err(_) => "is not JSON",
         };
         Problem::bad_request(format!("the body {what}: line {line}, column {column}"))
-    })?;
-    Ok((value, bytes))
+    })
 }
 
 fn says_json(headers: &HeaderMap) -> bool {

@@ -11,6 +11,8 @@ mod routes;
 mod service;
 pub(crate) mod sqlite;
 mod statement;
+#[cfg(test)]
+mod tests;
 mod transactions;
 
 pub(crate) use error::{Failed, Reported, SqlError};

@@ -68,7 +68,7 @@ async fn begin<S: SqlStore>(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let body = body::read_json(&headers, body, &shared.limits).await?;
+    let body = body::read_optional_json(&headers, body, &shared.limits).await?;
     let isolation = Isolation::from_json(&body["isolation"])?;
     let id = shared.transactions.begin(isolation, &headers).await?;
     Ok((StatusCode::CREATED, [(TRANSACTION, id.clone())], axum::Json(json!({ "id": id }))).into_response())
