@@ -117,16 +117,22 @@ fn of_reported(reported: Reported) -> Problem {
     problem.with_member("retryable", retryable)
 }
 
-/// A failed statement of a batch, counted from 0, and its error.
+/// An error, and the failed statement of a batch.
 #[derive(Debug)]
 pub(crate) struct Failed {
-    pub(crate) statement: usize,
+    /// Counted from 0; none when no statement is at fault.
+    pub(crate) statement: Option<usize>,
     pub(crate) error: SqlError,
 }
 
 impl Failed {
     /// An error that concerns all statements.
     pub(crate) fn before(error: SqlError) -> Self {
-        Self { statement: 0, error }
+        Self { statement: None, error }
+    }
+
+    /// An error of one statement.
+    pub(crate) fn of(statement: usize, error: SqlError) -> Self {
+        Self { statement: Some(statement), error }
     }
 }

@@ -45,7 +45,10 @@ impl<S: SqlStore> Shared<S> {
         };
         ran.map_err(|Failed { statement, error }| {
             let problem = Problem::from(error);
-            if is_batch { problem.of_statement(statement) } else { problem }
+            match statement.filter(|_| is_batch) {
+                Some(statement) => problem.of_statement(statement),
+                None => problem,
+            }
         })
     }
 }
@@ -118,9 +121,6 @@ async fn batch<S: SqlStore>(
     let keyed = Keyed::of(&headers, "batch", &body, &text)?;
     let isolation = Isolation::from_json(&body["isolation"])?;
     let statements = Statement::all_of_body(body, &text, &shared.limits)?;
-    if statements.is_empty() {
-        return Ok(in_json("{\"results\":[]}".to_owned()));
-    }
     let request = SqlRequest { statements, mode: Mode::Transaction, isolation, keyed, answer: results };
     Ok(answered(shared.run(&headers, request).await?))
 }

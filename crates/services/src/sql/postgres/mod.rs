@@ -205,7 +205,7 @@ impl PostgresSql {
         let mut runs = Vec::with_capacity(statements.len());
         for (index, statement) in statements.iter().enumerate() {
             let decided = self.decisions.decide(&statement.sql).await;
-            runs.push(decided.map_err(|error| Failed { statement: index, error })?);
+            runs.push(decided.map_err(|error| Failed::of(index, error))?);
         }
         Ok(runs)
     }
@@ -237,7 +237,10 @@ impl SqlStore for PostgresSql {
                 Ok(Err(trouble)) => trouble,
                 Err(_) => SqlError::TimedOut.into(),
             };
-            let failed = |error| Err(Failed { statement: at.statement, error });
+            let failed = |error| {
+                let is_of_statement = at.stage != Stage::Begin;
+                Err(Failed { statement: is_of_statement.then_some(at.statement), error })
+            };
             if matches!(trouble.error, SqlError::Lost) {
                 let reads = !transaction && at.stage == Stage::Run;
                 self.pool.distrust();

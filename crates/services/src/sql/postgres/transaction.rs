@@ -79,7 +79,7 @@ impl Transaction {
         if !matches!(error, SqlError::TooMuch(_) | SqlError::TimedOut | SqlError::Internal(_) | SqlError::Lost) {
             self.roll_back().await;
         }
-        Err(Failed { statement: at, error })
+        Err(Failed::of(at, error))
     }
 
     pub(super) async fn commit(mut self, store: &PostgresSql) -> Result<(), SqlError> {

@@ -106,7 +106,7 @@ fn run_on(pooled: &mut Pooled, request: &SqlRequest, limits: &Limits) -> Result<
             return Ok(answer);
         }
         let last = request.statements.len().saturating_sub(1);
-        pooled.control("COMMIT").map_err(|error| Failed { statement: last, error: sql_error(error) })?;
+        pooled.control("COMMIT").map_err(|error| Failed::of(last, sql_error(error)))?;
         Ok(answer)
     });
     if result.is_err() {
@@ -148,20 +148,19 @@ fn run_all(pooled: &mut Pooled, request: &SqlRequest, limits: &Limits) -> Result
     let mut taken = 0;
     for (index, statement) in request.statements.iter().enumerate() {
         if pooled.is_over() {
-            return Err(Failed { statement: index, error: SqlError::TimedOut });
+            return Err(Failed::of(index, SqlError::TimedOut));
         }
         let ran = run_one(pooled.connection(), statement, limits, taken).and_then(|outcome| {
             statement.check(&outcome)?;
             Ok(outcome)
         });
-        let outcome = ran.map_err(|error| Failed { statement: index, error: explained(pooled, error) })?;
+        let outcome = ran.map_err(|error| Failed::of(index, explained(pooled, error)))?;
         taken += outcome.rows.len();
         outcomes.push(outcome);
     }
     let body = (request.answer)(&outcomes);
     if let Some(keyed) = keyed {
-        let kept = pooled.own(|db| keys::keep(db, keyed, &body));
-        kept.map_err(|error| Failed { statement: request.statements.len() - 1, error: sql_error(error) })?;
+        pooled.own(|db| keys::keep(db, keyed, &body)).map_err(|error| Failed::before(sql_error(error)))?;
     }
     Ok(Answer { body, replayed: false })
 }
