@@ -29,3 +29,37 @@ async fn a_key_belongs_to_one_request_even_without_statements() {
     }
     assert_eq!(sql.ask("POST /sql/batch", &NONE, empty).await.body, "{\"results\":[]}");
 }
+
+#[tokio::test]
+async fn vacuum_runs_and_reaches_no_other_file() {
+    let sql = Tested::open("sql").await;
+    let run = async |statement: &str| {
+        let body = serde_json::json!({ "sql": statement }).to_string();
+        sql.ask("POST /sql/execute", &NONE, &body).await
+    };
+    for statement in [
+        "CREATE TABLE t (a INTEGER PRIMARY KEY AUTOINCREMENT, b TEXT DEFAULT (upper('x')))",
+        "CREATE INDEX t_b ON t (b)",
+        "CREATE VIEW v AS SELECT b FROM t",
+        "CREATE TRIGGER r AFTER DELETE ON t BEGIN INSERT INTO t (b) VALUES ('y'); END",
+        "INSERT INTO t (b) VALUES (hex(randomblob(100000)))",
+        "UPDATE t SET b = 'small'",
+    ] {
+        assert_eq!(run(statement).await.status, 200, "{statement}");
+    }
+    for statement in ["VACUUM", " /* c */ -- d\n vacuum main", "VACUUM"] {
+        let answer = run(statement).await;
+        assert_eq!((answer.status, answer.body.as_str()), (200, "{\"rows_affected\":0}"), "{statement}");
+    }
+    assert!(sql.ask("POST /sql/query", &NONE, "{\"sql\":\"SELECT * FROM v\"}").await.body.contains("small"));
+    let copy = sql.folder.path().join("copy.db");
+    for statement in [format!("VACUUM INTO '{}'", copy.display()), "ATTACH '' AS x".into(), "/* VACUUM */ BEGIN".into()]
+    {
+        let refused = run(&statement).await;
+        assert_eq!(refused.status, 403, "{statement}");
+        assert!(!refused.body.contains("authoriz"), "{}", refused.body);
+    }
+    assert!(!copy.exists());
+    let batch = "{\"statements\":[{\"sql\":\"VACUUM\"}]}";
+    assert_eq!(sql.ask("POST /sql/batch", &NONE, batch).await.status, 400);
+}

@@ -41,6 +41,8 @@ const TEMPORARY: &str = "temp";
 pub(crate) struct Notes {
     /// Set while the sidecar runs its own statements.
     pub(crate) own: Arc<AtomicBool>,
+    /// Set while a VACUUM runs, which has statements of its own.
+    pub(crate) vacuuming: Arc<AtomicBool>,
     /// The reason for the last refusal, which SQLite does not report.
     pub(crate) reason: Reason,
     /// Set once a statement names the temporary schema: the connection is not reused then.
@@ -97,6 +99,10 @@ impl Authorizer {
             A::Read { table_name, .. } => unlisted(table_name),
             A::Insert { table_name } | A::Delete { table_name } | A::Update { table_name, .. } => {
                 read_only.or_else(|| unlisted(table_name))
+            }
+            // VACUUM writes to a new database without a name, and begins a transaction.
+            A::Attach { filename: "" } | A::Transaction { .. } if self.notes.vacuuming.load(Ordering::Relaxed) => {
+                read_only.or(listed)
             }
             // A client's own transaction would stay open on a shared connection; batches are transactions.
             A::Transaction { .. } | A::Savepoint { .. } => Some("a transaction is a /sql/batch"),

@@ -101,7 +101,10 @@ fn run_on(pooled: &mut Pooled, request: &SqlRequest, limits: &Limits) -> Result<
         let begin = if pooled.is_read_only() { "BEGIN" } else { "BEGIN IMMEDIATE" };
         pooled.control(begin).map_err(|error| Failed::before(sql_error(error)))?;
     }
-    let result = run_all(pooled, request, limits).and_then(|answer| {
+    pooled.set_vacuuming(!transaction && is_vacuum(&request.statements[0].sql));
+    let result = run_all(pooled, request, limits);
+    pooled.set_vacuuming(false);
+    let result = result.and_then(|answer| {
         if !transaction {
             return Ok(answer);
         }
@@ -122,13 +125,27 @@ fn needs_transaction(pooled: &Pooled, request: &SqlRequest) -> Result<bool, Fail
     }
     let sql = &request.statements[0].sql;
     // VACUUM is the one statement that a transaction refuses, and it has no result.
-    if sql.trim_start().get(..6).is_some_and(|word| word.eq_ignore_ascii_case("vacuum")) {
+    if is_vacuum(sql) {
         return Ok(false);
     }
     match pooled.connection().prepare_cached(sql) {
         Ok(prepared) => Ok(!prepared.readonly()),
         Err(error) => Err(Failed::before(explained(pooled, sql_error(error)))),
     }
+}
+
+/// Reports whether a statement is a VACUUM: its first word behind blanks and comments.
+fn is_vacuum(sql: &str) -> bool {
+    let mut rest = sql.trim_start();
+    loop {
+        let behind = match (rest.strip_prefix("--"), rest.strip_prefix("/*")) {
+            (Some(line), _) => line.split_once('\n'),
+            (_, Some(block)) => block.split_once("*/"),
+            (None, None) => break,
+        };
+        rest = behind.map_or("", |(_, behind)| behind.trim_start());
+    }
+    rest.get(..6).is_some_and(|word| word.eq_ignore_ascii_case("vacuum"))
 }
 
 fn run_all(pooled: &mut Pooled, request: &SqlRequest, limits: &Limits) -> Result<Answer, Failed> {
@@ -168,7 +185,10 @@ fn run_all(pooled: &mut Pooled, request: &SqlRequest, limits: &Limits) -> Result
 /// Adds the reason of a refusal to an error, because SQLite does not report it.
 fn explained(pooled: &Pooled, error: SqlError) -> SqlError {
     match error {
-        SqlError::Forbidden(text) if text == "not authorized" => SqlError::Forbidden(pooled.refusal().to_owned()),
+        // The second text is that of a VACUUM, which runs statements of its own.
+        SqlError::Forbidden(text) if matches!(text.as_str(), "not authorized" | "authorization denied") => {
+            SqlError::Forbidden(pooled.refusal().to_owned())
+        }
         other => other,
     }
 }

@@ -200,6 +200,11 @@ impl Pooled {
         self.member().watch().deadline = Some(deadline);
     }
 
+    /// Sets whether the statement that runs is a VACUUM.
+    pub(crate) fn set_vacuuming(&mut self, vacuuming: bool) {
+        self.member().notes.vacuuming.store(vacuuming, Ordering::Relaxed);
+    }
+
     /// Runs the sidecar's own statements, without the authorizer's rules.
     pub(crate) fn own<T>(&mut self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
         let member = self.member();
