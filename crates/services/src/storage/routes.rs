@@ -111,13 +111,13 @@ async fn write<S: BlobStore>(
     let path = path_of(&uri, &shared.limits)?;
     match Asked::of(&uri)? {
         Some(asked) => upload_routes::put(&shared, &path, &asked.part()?, &headers, body).await,
-        None => keep(&shared, &uri, &path, &headers, body).await,
+        None => keep(&shared, uri.path().to_owned(), &path, &headers, body).await,
     }
 }
 
 async fn keep<S: BlobStore>(
     shared: &Shared<S>,
-    uri: &Uri,
+    location: String,
     path: &ObjectPath,
     headers: &HeaderMap,
     body: Body,
@@ -129,13 +129,14 @@ async fn keep<S: BlobStore>(
     let kept = Kept::of(headers)?;
     let upload = Incoming::new(headers, body, &shared.limits)?;
     let written = shared.store.write(path, upload, &kept, &Conditions::of(headers)).await?;
-    Ok(answer_written(written, uri))
+    Ok(answer_written(written, location))
 }
 
-pub(super) fn answer_written(written: Written, uri: &Uri) -> Response {
+/// The answer to a write; `location` is the path of the object.
+pub(super) fn answer_written(written: Written, location: String) -> Response {
     let etag = header(written.etag);
     if written.created {
-        (StatusCode::CREATED, [(ETAG, etag), (LOCATION, header(uri.path().to_owned()))]).into_response()
+        (StatusCode::CREATED, [(ETAG, etag), (LOCATION, header(location))]).into_response()
     } else {
         (StatusCode::NO_CONTENT, [(ETAG, etag)]).into_response()
     }
@@ -159,7 +160,7 @@ async fn copy<S: BlobStore>(
         return Err(Problem::bad_request("an object cannot be copied to itself"));
     }
     let written = shared.store.copy(&from, &to, &Conditions::of(&headers)).await?;
-    Ok(answer_written(written, &uri))
+    Ok(answer_written(written, uri.path().to_owned()))
 }
 
 /// `{"path","method","expires"}` → `{"url","expires"}`: a presigned address. With `{"upload","part"}` it is for a part.
@@ -233,7 +234,11 @@ async fn write_signed<S: BlobStore>(
     let (path, part) = permitted(&shared, "PUT", &uri)?;
     match part {
         Some(part) => upload_routes::put(&shared, &path, &part, &headers, body).await,
-        None => keep(&shared, &uri, &path, &headers, body).await,
+        None => {
+            // The signed address is not the object's own, and no address at all later.
+            let location = uri.path().replacen(signed::PREFIX, "/storage/", 1);
+            keep(&shared, location, &path, &headers, body).await
+        }
     }
 }
 

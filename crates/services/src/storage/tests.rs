@@ -59,3 +59,14 @@ async fn an_unchanged_object_has_no_length() {
     }
     assert_eq!(storage.ask("HEAD /storage/a", &NONE, "").await.header("content-length"), "7");
 }
+
+#[tokio::test]
+async fn a_presigned_write_names_the_address_of_the_object() {
+    let storage = Tested::open("storage").await;
+    let signed = storage.ask("POST /storage-url", &NONE, "{\"path\":\"a b/c\",\"method\":\"PUT\"}").await.body;
+    let url = serde_json::from_str::<serde_json::Value>(&signed).unwrap()["url"].as_str().unwrap().to_owned();
+    let path = &url[url.find("/storage-url/").unwrap()..];
+    let written = storage.ask(&format!("PUT {path}"), &NONE, "content").await;
+    assert_eq!((written.status, written.header("location")), (201, "/storage/a%20b/c"));
+    assert_eq!(storage.ask(&format!("GET {}", written.header("location")), &NONE, "").await.body, "content");
+}

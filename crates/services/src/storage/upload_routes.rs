@@ -95,7 +95,7 @@ pub(super) async fn post<S: BlobStore>(
     let wanted = body::read_json(headers, body, &shared.limits).await?;
     let parts = chosen(&wanted, shared.store.parts(path, &id).await?)?;
     let written = shared.store.complete_upload(path, &id, parts, &Conditions::of(headers)).await?;
-    Ok(answer_written(written, uri))
+    Ok(answer_written(written, uri.path().to_owned()))
 }
 
 /// `DELETE ?upload=<id>`: aborts the upload.
