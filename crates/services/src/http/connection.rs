@@ -9,8 +9,8 @@ use std::task::{Context, Poll};
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::header::CONTENT_LENGTH;
-use axum::http::{Request, StatusCode};
+use axum::http::header::{CONTENT_LENGTH, HOST};
+use axum::http::{Request, StatusCode, Version};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures::FutureExt;
@@ -55,6 +55,9 @@ pub(super) async fn serve(
             if !is_sound {
                 return Ok(Problem::ambiguous_length().into_response());
             }
+            if !names_one_host(&request) {
+                return Ok(Problem::no_host().into_response());
+            }
             let asks_first = asks_first(request.headers());
             let (response, body) = answer(app, request, &account).await;
             // A body that timed out is not awaited again.
@@ -72,6 +75,14 @@ pub(super) async fn serve(
     // Errors of a client are not worth a warning.
     if let Err(error) = drive(connection, &account, &Activity::default(), None, stop).await {
         tracing::debug!("a connection ended: {error}");
+    }
+}
+
+/// Reports whether a request names its host once; before HTTP/1.1 the name is optional (RFC 9112, section 3.2).
+fn names_one_host(request: &Request<Incoming>) -> bool {
+    match request.headers().get_all(HOST).iter().count() {
+        0 => request.version() < Version::HTTP_11,
+        count => count == 1,
     }
 }
 
@@ -317,6 +328,23 @@ mod tests {
         let answer = answer(connected(address, both.as_bytes()).await).await;
         assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
         assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{answer}");
+    }
+
+    #[tokio::test]
+    async fn a_request_names_its_host_once() {
+        let (_running, address) = server(Limits::default()).await;
+        for (version, hosts, status) in [
+            ("1.1", "host: x\r\n", "200"),
+            ("1.0", "", "200"),
+            ("1.1", "", "400"),
+            ("1.1", "host: x\r\nhost: x\r\n", "400"),
+            ("1.0", "host: x\r\nhost: y\r\n", "400"),
+        ] {
+            let request = format!("PUT /read HTTP/{version}\r\n{hosts}connection: close\r\n\r\n");
+            let answer = answer(connected(address, request.as_bytes()).await).await;
+            assert!(answer.starts_with(&format!("HTTP/{version} {status}")), "{version} {hosts:?}: {answer}");
+            assert_eq!(answer.contains("application/problem+json"), status == "400", "{answer}");
+        }
     }
 
     #[tokio::test]

@@ -35,6 +35,12 @@ impl Problem {
             .with_header(CONNECTION, HeaderValue::from_static("close"))
     }
 
+    /// 400 for a request without a `Host`, or with two (RFC 9112, section 3.2). The connection closes.
+    pub(crate) fn no_host() -> Self {
+        Self::bad_request("a request names its host once, in the header `Host`")
+            .with_header(CONNECTION, HeaderValue::from_static("close"))
+    }
+
     /// 404.
     pub(crate) fn not_found(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, detail)
