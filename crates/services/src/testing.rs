@@ -34,12 +34,17 @@ impl Answered {
 impl Tested {
     /// Opens a sidecar of this kind: storage on a folder, others on SQLite.
     pub(crate) async fn open(kind: &str) -> Self {
+        Self::open_with(kind, BackendOptions::default()).await
+    }
+
+    /// Opens a sidecar with options.
+    pub(crate) async fn open_with(kind: &str, options: BackendOptions) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = match kind {
             "storage" => format!("file:{}", folder.path().display()),
             _ => format!("sqlite:{}", folder.path().join("test.db").display()),
         };
-        let backend = Backend::new(kind, url, BackendOptions::default()).unwrap();
+        let backend = Backend::new(kind, url, options).unwrap();
         Self { sidecar: InProcessSidecar::open(backend, Limits::default()).await.unwrap(), folder }
     }
 

@@ -1,5 +1,7 @@
 //! The routes of SQL, on SQLite.
 
+use super::SqlAccess;
+use crate::BackendOptions;
 use crate::testing::{NONE, Tested};
 
 #[tokio::test]
@@ -62,4 +64,19 @@ async fn vacuum_runs_and_reaches_no_other_file() {
     assert!(!copy.exists());
     let batch = "{\"statements\":[{\"sql\":\"VACUUM\"}]}";
     assert_eq!(sql.ask("POST /sql/batch", &NONE, batch).await.status, 400);
+}
+
+#[tokio::test]
+async fn vacuum_is_refused_where_rights_are_bounded() {
+    let read_only = SqlAccess { read_only: true, ..SqlAccess::default() };
+    let listed = SqlAccess { tables: Some(["t".to_owned()].into()), ..SqlAccess::default() };
+    for access in [read_only, listed] {
+        let sql =
+            Tested::open_with("sql", BackendOptions { access: access.clone(), ..BackendOptions::default() }).await;
+        for statement in ["VACUUM", "VACUUM INTO ''"] {
+            let refused = sql.ask("POST /sql/execute", &NONE, &format!("{{\"sql\":\"{statement}\"}}")).await;
+            assert_eq!(refused.status, 403, "{access:?}: {}", refused.body);
+            assert!(refused.body.contains("only statements that read"), "{}", refused.body);
+        }
+    }
 }
