@@ -48,7 +48,10 @@ describeEach("queues: $name", queueTargets, (target) => {
     const numbers = "[0.36788125622167067,44991844480302180000,12345678901234567890123,1.50]";
     const json = { headers: { "content-type": "application/json" } };
     await started.ask("POST", "/queue/digits", { body: `{"messages":[{"body":${numbers}}]}`, ...json });
-    expect((await started.ask("POST", "/queue/digits/lease", { body: "{}", ...json })).text).toContain(numbers);
+    const leased = await started.ask("POST", "/queue/digits/lease", { body: "{}", ...json });
+    expect(leased.text).toContain(numbers);
+    const [{ id, receipt }] = leased.json.messages;
+    expect((await client(started.ask, "digits").post("/done", { id, receipt })).status).toBe(204);
   });
 
   it("answers what is no receipt with a problem", async () => {
