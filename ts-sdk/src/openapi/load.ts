@@ -121,9 +121,9 @@ export function evaluateAny(source: string, bundled: Bundled): App | DocumentedA
       `${shown(source)}: the default export speaks fetch, and its routes are its own; an app of @hono/zod-openapi has a document`,
     );
   }
-  throw new OpenApiError(
-    `${shown(source)}: the default export is not the result of routes(): export default routes({ … })`,
-  );
+  const found =
+    exported === undefined ? "there is no default export" : "the default export is not the result of routes()";
+  throw new OpenApiError(`${shown(source)}: ${found}: export default routes({ … })`);
 }
 
 /** Takes an app's listener of `fetch`, which has no routes to describe. */

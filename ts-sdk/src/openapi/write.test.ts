@@ -161,6 +161,12 @@ it.each([
     /throws-text\/src\/handler\.ts: the module's top level failed: text$/,
   ],
   ["no-app", "export default 1;", manifest, /the default export is not the result of routes\(\)/],
+  [
+    "no-export",
+    "export const app = 1;",
+    manifest,
+    /no-export\/src\/handler\.ts: there is no default export: export default routes/,
+  ],
   ["node", 'import fs from "node:fs"; export default fs;', manifest, /"node:fs" is not part of a handler/],
   ["await-no-app", "export default await 1;", manifest, /the default export is not the result of routes\(\)/],
   [
