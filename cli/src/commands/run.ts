@@ -62,7 +62,7 @@ export function runCommand(program: Command): void {
   });
 }
 
-/** What serving needs beside the runtime. */
+/** The parts that serving needs beside the runtime. */
 interface Serving {
   readonly state: Configuration;
   readonly named: readonly string[];

@@ -1,6 +1,6 @@
 /** The parser's messages in plain words, with a remedy where there is one. */
 
-/** What stands in front of a value, on its line. */
+/** The end of the text in front of a value, on its line. */
 const BEFORE_VALUE = /(?:=|\[|,)\s*$/;
 
 /** By the parser's own words: its errors have no codes. */
