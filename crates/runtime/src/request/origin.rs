@@ -8,11 +8,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use http::request::Parts;
-use http::uri::{Authority, PathAndQuery};
-use http::{HeaderMap, HeaderName, HeaderValue, header};
+use http::uri::PathAndQuery;
+use http::{HeaderMap, HeaderName};
 
 use crate::config::TrustedProxies;
-use crate::request::target::is_host;
+use crate::request::target::{host_of, is_host};
 
 /// Names of the variables that hold the facts. `ts-sdk/src/platform.ts` reads them.
 const IP: &str = "TENON_REQUEST_IP";
@@ -41,33 +41,11 @@ pub(crate) struct Peer {
 pub(crate) struct Origin {
     ip: Option<IpAddr>,
     secure: bool,
-    named: Option<Named>,
+    /// The host that the request names.
+    named: Option<Box<str>>,
     forwarded: Option<Arc<Forwarded>>,
     /// The path of the mount by which the module was found; none when that is `/run/<module>`.
     mount: Option<Arc<str>>,
-}
-
-/// The host that a client names, in the URL or in a header.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Named {
-    Authority(Authority),
-    Header(HeaderValue),
-}
-
-impl Named {
-    fn by(parts: &Parts) -> Option<Self> {
-        match parts.uri.authority() {
-            Some(authority) => Some(Self::Authority(authority.clone())),
-            None => parts.headers.get(header::HOST).cloned().map(Self::Header),
-        }
-    }
-
-    fn text(&self) -> Option<&str> {
-        match self {
-            Self::Authority(authority) => Some(authority.as_str()),
-            Self::Header(value) => value.to_str().ok(),
-        }
-    }
 }
 
 /// The part of the facts that a trusted proxy reports.
@@ -80,7 +58,7 @@ struct Forwarded {
 impl Origin {
     /// The facts of a request: of a peer's, or of one that the embedding program made, whose URL has the scheme.
     pub(crate) fn of(peer: Option<Peer>, parts: &Parts, trusted: &TrustedProxies) -> Self {
-        let named = Named::by(parts);
+        let named = host_of(parts).and_then(|host| std::str::from_utf8(host).ok()).map(Box::from);
         let Some(Peer { address, secure }) = peer else {
             let secure = parts.uri.scheme_str() == Some("https");
             return Self { secure, named, ..Self::default() };
@@ -120,7 +98,7 @@ impl Origin {
     /// The host that the client used: the one that a trusted proxy reports, or else the one of the request.
     pub(crate) fn host(&self) -> Option<&str> {
         let forwarded = self.forwarded.as_deref().and_then(|forwarded| forwarded.host.as_deref());
-        forwarded.or_else(|| self.named.as_ref()?.text())
+        forwarded.or(self.named.as_deref())
     }
 
     /// The facts as variables of the environment of a module. The first two are those that an absolute URL needs.

@@ -75,6 +75,14 @@ fn is_port(text: &[u8]) -> bool {
     number.is_some_and(|number| number.is_empty() || number.parse::<u16>().is_ok())
 }
 
+/// The host that a request names, in its URL or else in its header.
+pub(crate) fn host_of(parts: &Parts) -> Option<&[u8]> {
+    match parts.uri.authority() {
+        Some(authority) => Some(authority.as_str().as_bytes()),
+        None => parts.headers.get(HOST).map(HeaderValue::as_bytes),
+    }
+}
+
 /// Requires that a request names its host once, and without a user name (RFC 9112, section 3.2; RFC 9110, section 4.2.4).
 /// Before HTTP/1.1 the name is optional, and the server's own takes its place (RFC 9112, section 3.3).
 pub(crate) fn name_host(parts: &mut Parts) -> Result<(), Problem> {

@@ -11,6 +11,7 @@ use super::instance::{Exports, Instance};
 use crate::body::arriving::{Given, Wanted};
 use crate::config::{Limits, size};
 use crate::instance::egress::is_forbidden;
+use crate::request::target::host_of;
 
 /// The last header of a response that is streamed, and its value. No handler's own header can have this name.
 const STREAMED: (&str, &[u8]) = (":body", b"streamed");
@@ -158,12 +159,8 @@ fn request_of(method: &str) -> handler::Request {
 pub(crate) fn lower(request: Request<Bytes>) -> handler::Request {
     let (parts, body) = request.into_parts();
     let mut headers = Vec::with_capacity(parts.headers.len() + 1);
-    let authority = match parts.uri.authority() {
-        Some(authority) => Some(authority.as_str().as_bytes()),
-        None => parts.headers.get(HOST).map(HeaderValue::as_bytes),
-    };
-    if let Some(authority) = authority {
-        headers.push((HOST.to_string(), authority.to_vec()));
+    if let Some(host) = host_of(&parts) {
+        headers.push((HOST.to_string(), host.to_vec()));
     }
     for (name, value) in &parts.headers {
         if !is_forbidden(name) {
