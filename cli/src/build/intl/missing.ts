@@ -11,14 +11,21 @@ export function installing(packages: readonly string[]): string {
 
 /** Leaves one error for each text, and one command that installs all packages, on the last of them. */
 export function withOneInstall(messages: readonly Message[]): Message[] {
-  const lists = messages.map(({ notes }) => notes.find(({ text }) => text.startsWith(INSTALL))?.text);
-  const packages = lists.flatMap((list) => list?.slice(INSTALL.length).split(" ") ?? []);
-  const isRepeated = ({ text }: Message, index: number) => messages.findIndex((each) => each.text === text) < index;
-  const left = messages.filter((message, index) => lists[index] === undefined || !isRepeated(message, index));
-  const ofLists = left.filter((message) => lists[messages.indexOf(message)] !== undefined);
-  const all = { text: installing([...new Set(packages)]), location: null };
-  return left.map((message) => {
-    if (!ofLists.includes(message)) return message;
-    return { ...message, notes: message === ofLists.at(-1) ? [all] : [] };
-  });
+  const packages = new Set<string>();
+  const seen = new Set<string>();
+  const left: Message[] = [];
+  let last: Message | undefined;
+  for (const message of messages) {
+    const command = message.notes.find(({ text }) => text.startsWith(INSTALL))?.text;
+    if (command === undefined) left.push(message);
+    else {
+      for (const name of command.slice(INSTALL.length).split(" ")) packages.add(name);
+      if (seen.has(message.text)) continue;
+      seen.add(message.text);
+      last = { ...message, notes: [] };
+      left.push(last);
+    }
+  }
+  last?.notes.push({ text: installing([...packages]), location: null });
+  return left;
 }
