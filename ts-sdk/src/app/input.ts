@@ -103,15 +103,16 @@ function reader(kind: InputKind, options: RouteOptions): ReadOne {
     };
   }
   const own = isSchema(schema);
-  const optional = own && schema.presence !== "required";
+  const optional = !own || schema.presence !== "required";
   // A copy, because handlers may change their input.
-  const absent = () => own && platform.structuredClone(schema.attributes.default);
+  const absent = (errors: InputError[]) =>
+    own ? platform.structuredClone(schema.attributes.default) : parse(undefined, errors);
   return (request, _params, errors) => {
     const body = rawBody(request);
-    if (!body?.length && (optional || !own)) return own ? absent() : parse(undefined, errors);
+    if (!body?.length && optional) return absent(errors);
     const { value, failure } = parseJson(body);
     if (failure) return void errors.push(failure);
-    return own && value === null && schema.nullIsAbsent ? absent() : (accept(value) ?? parse(value, errors));
+    return own && value === null && schema.nullIsAbsent ? absent(errors) : (accept(value) ?? parse(value, errors));
   };
 }
 
