@@ -12,7 +12,7 @@ export async function main(argv: readonly string[]): Promise<void> {
     new Terminal().failure(`cannot write to standard output: ${systemReason(error)}`);
     process.exit(exitCode.failed);
   });
-  // Nobody reads the messages, so there is nobody to tell. What the command does goes on.
+  // Nobody reads the messages, so there is nobody to tell. The command goes on.
   process.stderr.on("error", () => {});
   try {
     const other = await mainOf(argv);
