@@ -1,14 +1,13 @@
 //! The parser's module: checked, compiled once, and stored on disk.
 
 use std::fmt;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
-use tenon_trusted_folder::{Folder, hex};
+use tenon_trusted_folder::hex;
 use thiserror::Error;
-use wasmtime::{Config, Engine, InstancePre, Linker, Module};
+use wasmtime::{Config, Engine, InstancePre, Linker};
 
 use crate::imports::{self, Host};
 
@@ -16,9 +15,8 @@ use crate::imports::{self, Host};
 /// other imports: see `imports`.
 pub const DIGEST: &str = "378b64e6182f65c71ad5dbd2c31c81e9dfed7d2f2debfb4b51c0d0de8fa2ae36";
 
-/// Extension of the stored code, and the number of versions that are kept.
+/// Extension of the stored code.
 const CODE: &str = "grammar";
-const KEPT: usize = 4;
 
 /// Native stack of the parser in bytes. The thread that parses has at least twice as much.
 const STACK: usize = 1 << 20;
@@ -73,40 +71,9 @@ impl Grammar {
         let mut config = Config::new();
         config.consume_fuel(true).max_wasm_stack(STACK);
         let engine = Engine::new(&config)?;
-        let module = module(&engine, bytes, cache)?;
+        let module = tenon_module_cache::load(&engine, bytes, CODE, cache)?;
         let mut linker = Linker::new(&engine);
         imports::link(&mut linker, &module)?;
         Ok(Self { parser: linker.instantiate_pre(&module)? })
     }
-}
-
-fn module(engine: &Engine, bytes: &[u8], cache: Option<&Path>) -> wasmtime::Result<Module> {
-    let Some(path) = cache else { return Module::new(engine, bytes) };
-    let folder = match Folder::open(path) {
-        Ok(folder) => folder,
-        Err(error) => {
-            tracing::warn!("the SQL parser's code is not cached: {}: {error}", path.display());
-            return Module::new(engine, bytes);
-        }
-    };
-    let mut hasher = DefaultHasher::new();
-    engine.precompile_compatibility_hash().hash(&mut hasher);
-    let name = format!("{DIGEST}-{:016x}.{CODE}", hasher.finish());
-    if folder.holds(&name) {
-        // SAFETY: only this user and root can write to the folder, and the digest matches what this code wrote there.
-        // So the bytes are wasmtime's output. Wasmtime itself refuses code of another version or configuration.
-        match unsafe { Module::deserialize_file(engine, folder.file(&name)) } {
-            Ok(module) => return Ok(module),
-            Err(error) => tracing::warn!("the SQL parser is compiled again: {error:#}"),
-        }
-    }
-    let module = Module::new(engine, bytes)?;
-    if folder.is_read_only() {
-        return Ok(module);
-    }
-    if let Err(error) = folder.write(&name, &module.serialize()?) {
-        tracing::warn!("the SQL parser's code is not cached: {error}");
-    }
-    folder.prune(CODE, KEPT);
-    Ok(module)
 }

@@ -1,0 +1,39 @@
+//! SQLite in a wall of its own: compiled to WebAssembly, one instance for each connection.
+//!
+//! Statements come from modules and their clients, and SQLite is C. So a fault in it ends one connection, and neither the
+//! process nor another connection. The wall also bounds what SQLite itself does not: a long function ends at the
+//! deadline, because the code of the instance can be interrupted anywhere, and all that a statement allocates counts
+//! against the memory of its instance and of all [`Connection`]s of a [`Budget`].
+//!
+//! 1. [`Library::load`] compiles SQLite, or maps the code that an earlier start stored.
+//! 2. [`Connection::open`] makes an instance, which opens one file.
+//! 3. [`Connection::prepare`], [`Connection::bind`] and [`Connection::step`] run a statement.
+//!
+//! The instance names no path. Its imports (`host.rs`) reach the database, its journal, its write-ahead log and its shared
+//! memory, and temporary files without a name. Locks and shared memory are those of SQLite itself on this system, so other
+//! programs can use the file at the same time. `guest/` has the C half and the script that builds it.
+//!
+//! This crate does not decide which statements are allowed: `crates/services` does, in [`Rules`].
+
+mod action;
+mod budget;
+mod codes;
+mod connection;
+mod error;
+mod files;
+mod host;
+mod library;
+mod limits;
+mod locks;
+mod shared_memory;
+mod ticker;
+mod value;
+mod watch;
+
+pub use action::{Action, Rules};
+pub use budget::Budget;
+pub use connection::{Column, Connection, Options, Prepared, Row};
+pub use error::{Ended, Error};
+pub use library::Library;
+pub use limits::LIMITS;
+pub use value::{Value, ValueRef};

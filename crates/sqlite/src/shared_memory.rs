@@ -1,0 +1,116 @@
+//! The index of a write-ahead log: a file that all connections map, also those of other processes.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{Ordering, fence};
+
+use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous};
+
+use crate::codes;
+use crate::locks::{self, Kind};
+
+/// The bytes that SQLite locks in the file (`sqlite3.c`, `UNIX_SHM_BASE` and `UNIX_SHM_DMS`).
+const BASE: i64 = 120;
+const ALIVE: i64 = BASE + codes::SHM_LOCKS as i64;
+
+/// Bytes of a chunk, a multiple of the page size of every system.
+pub(crate) const CHUNK: usize = 64 * 1024;
+
+/// The file, and the places where an instance has mapped it.
+pub(crate) struct SharedMemory {
+    path: PathBuf,
+    file: File,
+    mapped: Vec<*mut u8>,
+}
+
+// SAFETY: the pointers are into the memory of the instance that owns this value, and are used with exclusive access to it.
+unsafe impl Send for SharedMemory {}
+// SAFETY: as above; `&self` does not read them.
+unsafe impl Sync for SharedMemory {}
+
+impl SharedMemory {
+    /// Opens or makes the file. The first connection of all empties it.
+    pub(crate) fn open(path: &Path, mode: u32) -> Result<Self, i32> {
+        let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(mode).open(path);
+        let file = options.map_err(|_| codes::IOERR_SHMOPEN)?;
+        let alive = |error: io::Error| {
+            tracing::warn!("{}: {error}", path.display());
+            codes::IOERR_LOCK
+        };
+        match locks::held(&file, ALIVE, 1).map_err(alive)? {
+            Kind::Write => return Err(codes::BUSY),
+            Kind::Read => {}
+            Kind::None => {
+                // When another connection is as quick, it empties the file, and this one only waits for it.
+                if !locks::set(&file, Kind::Write, ALIVE, 1).map_err(alive)? {
+                    return Err(codes::BUSY);
+                }
+                file.set_len(3).map_err(|_| codes::IOERR_SHMOPEN)?;
+            }
+        }
+        if !locks::set(&file, Kind::Read, ALIVE, 1).map_err(alive)? {
+            return Err(codes::BUSY);
+        }
+        Ok(Self { path: path.to_path_buf(), file, mapped: Vec::new() })
+    }
+
+    /// Maps a chunk at a place, which must be the page-aligned start of [`CHUNK`] bytes. Without `extend`, a chunk that does
+    /// not exist yet is the error [`codes::EMPTY`].
+    ///
+    /// # Safety
+    ///
+    /// The bytes at `at` belong to the instance, and nothing else refers to them until [`SharedMemory::unmap`].
+    pub(crate) unsafe fn map(&mut self, chunk: usize, at: *mut u8, extend: bool) -> Result<(), i32> {
+        let (start, end) = ((chunk * CHUNK) as u64, ((chunk + 1) * CHUNK) as u64);
+        let size = self.file.metadata().map_err(|_| codes::IOERR_SHMSIZE)?.len();
+        if size <= start && !extend {
+            return Err(codes::EMPTY);
+        }
+        if size < end {
+            // A page without a block on the disk would end the process when it is written to a full disk.
+            rustix::fs::fallocate(&self.file, rustix::fs::FallocateFlags::empty(), size, end - size)
+                .or_else(|_| rustix::fs::ftruncate(&self.file, end))
+                .map_err(|_| codes::IOERR_SHMSIZE)?;
+        }
+        let (access, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED | MapFlags::FIXED);
+        // SAFETY: the caller promises that the place is the instance's, and the file is as long as the mapping.
+        unsafe { mmap(at.cast(), CHUNK, access, flags, &self.file, start) }.map_err(|_| codes::IOERR_SHMMAP)?;
+        self.mapped.push(at);
+        Ok(())
+    }
+
+    /// Puts memory of the instance's own back, and removes the file on demand.
+    pub(crate) fn unmap(&mut self, remove: bool) -> Result<(), i32> {
+        for at in self.mapped.drain(..) {
+            let (access, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | MapFlags::FIXED);
+            // SAFETY: `map` mapped these bytes, which are the instance's again.
+            unsafe { mmap_anonymous(at.cast(), CHUNK, access, flags) }.map_err(|_| codes::IOERR_SHMMAP)?;
+        }
+        if remove {
+            // Another process may have removed it.
+            let _ = std::fs::remove_file(&self.path);
+        }
+        Ok(())
+    }
+
+    /// Locks or unlocks `count` of the file's eight locks.
+    pub(crate) fn lock(&self, first: i32, count: i32, flags: i32) -> i32 {
+        if first < 0 || count < 1 || first.saturating_add(count) > codes::SHM_LOCKS {
+            return codes::IOERR_SHMLOCK;
+        }
+        let kind = match flags {
+            _ if flags & codes::SHM_UNLOCK != 0 => Kind::None,
+            _ if flags & codes::SHM_EXCLUSIVE != 0 => Kind::Write,
+            _ => Kind::Read,
+        };
+        // The kernel orders the accesses of other processes; this is for those of this one.
+        fence(Ordering::SeqCst);
+        match locks::set(&self.file, kind, BASE + i64::from(first), count.into()) {
+            Ok(true) => codes::OK,
+            Ok(false) => codes::BUSY,
+            Err(_) => codes::IOERR_SHMLOCK,
+        }
+    }
+}
