@@ -42,6 +42,12 @@ pub struct Limits {
     pub pool_size: u32,
     /// Time that a request waits for a connection; 503 beyond.
     pub queue_timeout: Duration,
+    /// Bytes of memory of one connection to SQLite; its statement fails beyond.
+    pub max_sqlite_memory: usize,
+    /// Bytes of memory of all connections to SQLite together; 503 beyond.
+    pub max_sqlite_memory_total: usize,
+    /// Bytes of all temporary files of SQLite together; a statement that needs more fails.
+    pub max_sqlite_temporary: usize,
     /// Time for running requests to finish at the stop.
     pub shutdown_timeout: Duration,
 }
@@ -80,6 +86,9 @@ impl Default for Limits {
             transaction_timeout: Duration::from_secs(30),
             pool_size: 8,
             queue_timeout: Duration::from_secs(5),
+            max_sqlite_memory: 192 * 1024 * 1024,
+            max_sqlite_memory_total: 512 * 1024 * 1024,
+            max_sqlite_temporary: 256 * 1024 * 1024,
             shutdown_timeout: Duration::from_secs(10),
         }
     }

@@ -24,8 +24,8 @@ struct Sum {
 }
 
 impl Sum {
-    fn take(&self, bytes: usize) -> bool {
-        let more = |held: usize| held.checked_add(bytes).filter(|sum| *sum <= self.most);
+    fn take(&self, bytes: usize, most: usize) -> bool {
+        let more = |held: usize| held.checked_add(bytes).filter(|sum| *sum <= most);
         self.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
     }
 
@@ -35,7 +35,8 @@ impl Sum {
 }
 
 impl Budget {
-    /// `memory` bytes of all connections and `each` bytes of one, and `files` bytes of all temporary files.
+    /// `memory` bytes of all connections and `each` bytes of one, and `files` bytes of all temporary files. Those may have as
+    /// many more as the database, because a VACUUM writes it anew.
     #[must_use]
     pub fn new(memory: usize, each: usize, files: usize) -> Self {
         let sum = |most| Sum { held: AtomicUsize::new(0), most };
@@ -54,8 +55,10 @@ impl Budget {
         self.0.files.held.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn take_file(&self, bytes: usize) -> bool {
-        self.0.files.take(bytes)
+    /// Charges a temporary file. Together they may be larger than the limit by `database` bytes.
+    pub(crate) fn take_file(&self, bytes: usize, database: impl FnOnce() -> usize) -> bool {
+        let files = &self.0.files;
+        files.take(bytes, files.most) || files.take(bytes, files.most.saturating_add(database()))
     }
 
     pub(crate) fn give_file_back(&self, bytes: usize) {
@@ -67,11 +70,13 @@ impl Budget {
 pub(crate) struct Growth {
     budget: Budget,
     held: usize,
+    /// Set when memory was refused that this connection may use, because others hold it.
+    pub(crate) crowded: bool,
 }
 
 impl Growth {
     pub(crate) fn new(budget: Budget) -> Self {
-        Self { budget, held: 0 }
+        Self { budget, held: 0, crowded: false }
     }
 
     /// Bytes that the instance holds.
@@ -90,7 +95,9 @@ impl ResourceLimiter for Growth {
     fn memory_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
         let inner = &self.budget.0;
         let more = desired.saturating_sub(self.held);
-        let grows = desired <= inner.each && inner.memory.take(more);
+        let fits = desired <= inner.each;
+        let grows = fits && inner.memory.take(more, inner.memory.most);
+        self.crowded = fits && !grows;
         if grows {
             self.held += more;
         }

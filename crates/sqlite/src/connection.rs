@@ -370,21 +370,25 @@ impl Connection {
         Ok(usize::try_from(end).ok().filter(|end| *end > 0).and_then(|end| table.get(..end)))
     }
 
-    /// Makes a step, and returns the row that it came to; none at the end.
+    /// Makes a step, and returns whether it came to a row, which [`Connection::row`] reads.
     ///
     /// # Errors
     ///
     /// SQLite's errors, and as above.
-    pub fn step(&mut self, prepared: Prepared) -> Result<Option<Row<'_>>, Error> {
+    pub fn step(&mut self, prepared: Prepared) -> Result<bool, Error> {
         let cells = self.cells;
         match self.call(|functions| &functions.step, (prepared.pointer, cells, CELLS as i32))? {
-            codes::DONE => Ok(None),
-            codes::ROW => {
-                let cells = host::bytes(self.memory, &self.store, cells, CELL * CELLS).ok_or_else(|| self.fault())?;
-                Ok(Some(Row { connection: self, cells }))
-            }
+            codes::DONE => Ok(false),
+            codes::ROW => Ok(true),
             _ => Err(self.error()),
         }
+    }
+
+    /// The row of the last step, if that came to one.
+    #[must_use]
+    pub fn row(&self) -> Row<'_> {
+        let cells = host::bytes(self.memory, &self.store, self.cells, CELL * CELLS).unwrap_or_default();
+        Row { connection: self, cells }
     }
 
     /// Ends the run of a statement, and forgets its values.
@@ -420,7 +424,8 @@ impl Connection {
         }
         let columns = usize::try_from(self.call(|functions| &functions.columns, prepared.pointer)?).unwrap_or_default();
         let mut rows = Vec::new();
-        while let Some(row) = self.step(prepared)? {
+        while self.step(prepared)? {
+            let row = self.row();
             rows.push((0..columns).map(|index| row.get(index).map(ValueRef::to_value)).collect::<Result<_, _>>()?);
         }
         Ok(rows)
@@ -493,6 +498,9 @@ impl Connection {
         let code = self.call(|functions| &functions.code, database)?;
         if code == codes::OK {
             return Ok(());
+        }
+        if code == codes::NOMEM && std::mem::take(&mut self.store.data_mut().growth.crowded) {
+            return Err(Error::Crowded);
         }
         let message = self.call(|functions| &functions.message, database)?;
         Err(Error::Sqlite { code, message: self.text(message).unwrap_or_default() })

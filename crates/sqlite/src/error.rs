@@ -2,6 +2,10 @@
 
 use thiserror::Error;
 
+/// The code of [`Error::Sqlite`] when a temporary file cannot grow, because of the [`crate::Budget`]. A full disk has
+/// another: `SQLITE_FULL`.
+pub const TEMPORARY_FULL: i32 = crate::codes::FULL | (1 << 8);
+
 /// The reason why a statement, or a connection, failed.
 #[derive(Debug, Error)]
 pub enum Error {
@@ -22,6 +26,9 @@ pub enum Error {
     /// The text has the character U+0000.
     #[error("the statement has the character U+0000")]
     Zero,
+    /// Other connections hold the memory that the statement needs.
+    #[error("the connections need more memory together than they may use")]
+    Crowded,
     /// The instance has ended, and the connection with it. Its transaction is rolled back.
     #[error("{0}")]
     Ended(Ended),

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::budget::Budget;
 use crate::codes;
+use crate::error::TEMPORARY_FULL;
 use crate::locks;
 use crate::shared_memory::SharedMemory;
 
@@ -121,14 +122,14 @@ impl Files {
     }
 
     pub(crate) fn write(&mut self, handle: i32, from: &[u8], offset: i64) -> i32 {
-        let budget = self.budget.clone();
+        let (budget, database) = (self.budget.clone(), self.path.clone());
         let (Some(open), Ok(offset)) = (self.at(handle), u64::try_from(offset)) else { return codes::IOERR_WRITE };
         if open.kind == Kind::Temporary {
             let end = usize::try_from(offset).ok().and_then(|offset| offset.checked_add(from.len()));
             let more = end.map(|end| end.saturating_sub(open.charged));
             match more {
-                Some(more) if budget.take_file(more) => open.charged += more,
-                _ => return codes::FULL,
+                Some(more) if budget.take_file(more, || size_of(database.as_deref())) => open.charged += more,
+                _ => return TEMPORARY_FULL,
             }
         }
         match open.file.write_all_at(from, offset) {
@@ -261,6 +262,12 @@ impl Drop for Files {
             self.budget.give_file_back(open.charged);
         }
     }
+}
+
+/// The bytes of the database. A VACUUM writes a copy of it into a temporary file.
+fn size_of(database: Option<&Path>) -> usize {
+    let size = database.and_then(|path| path.metadata().ok()).map_or(0, |file| file.len());
+    usize::try_from(size).unwrap_or(usize::MAX)
 }
 
 fn open(path: &Path, flags: i32, mode: u32) -> io::Result<File> {

@@ -33,7 +33,7 @@ mod watch;
 pub use action::{Action, Rules};
 pub use budget::Budget;
 pub use connection::{Column, Connection, Options, Prepared, Row};
-pub use error::{Ended, Error};
+pub use error::{Ended, Error, TEMPORARY_FULL};
 pub use library::Library;
 pub use limits::LIMITS;
 pub use value::{Value, ValueRef};

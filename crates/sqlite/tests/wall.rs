@@ -352,7 +352,7 @@ fn a_statement_that_is_compiled_again_reports_anew() {
     owner.query("DROP VIEW v", &[]).unwrap();
     owner.query("CREATE VIEW v AS SELECT x FROM b", &[]).unwrap();
     let before = reader.renewals(prepared).unwrap();
-    assert!(reader.step(prepared).unwrap().is_none());
+    assert!(!reader.step(prepared).unwrap());
     assert_eq!(reader.renewals(prepared).unwrap(), before + 1);
     assert_eq!(reader.opened(prepared).unwrap(), [("main".to_owned(), "b".to_owned())]);
 }

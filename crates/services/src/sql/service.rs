@@ -15,7 +15,8 @@ pub(crate) static KIND: Kind = Kind {
     dev: Dev {
         name: "sql.db",
         open: |path, _, limits| {
-            Ok(routes(SqliteSql::open(path, SqlAccess::default(), limits.clone())?, limits.clone()).into())
+            let access = SqlAccess::default();
+            Ok(routes(SqliteSql::open(path, access, limits.clone(), None)?, limits.clone()).into())
         },
     },
 };
@@ -28,7 +29,12 @@ async fn sqlite(Opening { url, options, limits }: Opening) -> Result<Opened, Ser
     if options.access.role.is_some() {
         return Err(ServicesError::Config("--role is for PostgreSQL: SQLite has no roles".to_string()));
     }
-    Ok(opened(SqliteSql::open(path_of(&url)?, options.access, limits.clone())?, limits))
+    let path = path_of(&url)?.to_path_buf();
+    let (access, cache, of_store) = (options.access, options.parser.cache, limits.clone());
+    // It may have to compile SQLite, which takes about a second.
+    let open = move || SqliteSql::open(&path, access, of_store, cache.as_deref());
+    let store = tokio::task::spawn_blocking(open).await.map_err(|error| ServicesError::Config(error.to_string()))??;
+    Ok(opened(store, limits))
 }
 
 fn opened<S: SqlStore>(store: S, limits: Limits) -> Opened {

@@ -3,12 +3,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+use tenon_sqlite::{Action, Rules};
 
+use super::functions;
 use crate::sql::SqlAccess;
 
 /// Pragmas that only read, with any argument.
-const READING_PRAGMAS: [&str; 13] = [
+const READING_PRAGMAS: [&str; 14] = [
     "collation_list",
     "compile_options",
     "data_version",
@@ -19,6 +20,7 @@ const READING_PRAGMAS: [&str; 13] = [
     "index_list",
     "index_xinfo",
     "integrity_check",
+    "quick_check",
     "table_info",
     "table_list",
     "table_xinfo",
@@ -27,13 +29,22 @@ const READING_PRAGMAS: [&str; 13] = [
 /// Pragmas of a number in the file: read without an argument, written with one.
 const NUMBER_PRAGMAS: [&str; 2] = ["application_id", "user_version"];
 
+/// Pragmas that are read without an argument. R-Tree does so in every table that it makes.
+const READABLE_PRAGMAS: [&str; 1] = ["page_size"];
+
+/// Endings of the tables in which FTS5 and R-Tree keep a virtual table.
+const SHADOWS: [&str; 8] = ["config", "content", "data", "docsize", "idx", "node", "parent", "rowid"];
+
 /// Table-valued functions that read only their arguments.
 const TABLE_FUNCTIONS: [&str; 2] = ["json_each", "json_tree"];
 
 /// Functions that return the state that an earlier statement left in the connection.
 const SESSION_FUNCTIONS: [&str; 3] = ["changes", "last_insert_rowid", "total_changes"];
 
-/// The schema of the connection alone; its tables hide those of the file.
+/// The reason for a table that is not listed.
+pub(super) const UNLISTED: &str = "a table is not among those that are allowed";
+
+/// SQLite's `temp` schema; it shadows the file's.
 const TEMPORARY: &str = "temp";
 
 /// Shared state of the authorizer and the pool about one connection.
@@ -68,54 +79,34 @@ impl Authorizer {
         Self { access, notes }
     }
 
-    pub(crate) fn decide(&self, context: &AuthContext<'_>) -> Authorization {
-        if self.notes.own.load(Ordering::Relaxed) {
-            return Authorization::Allow;
-        }
-        if context.database_name.is_some_and(|name| name.eq_ignore_ascii_case(TEMPORARY)) {
-            self.notes.temporary.store(true, Ordering::Relaxed);
-        }
-        match self.refuses(context) {
-            None => Authorization::Allow,
-            Some(why) => {
-                *self.notes.reason.lock().unwrap_or_else(PoisonError::into_inner) = why;
-                Authorization::Deny
-            }
-        }
-    }
-
-    fn refuses(&self, context: &AuthContext<'_>) -> Option<&'static str> {
-        use AuthAction as A;
+    fn refuses(&self, action: Action<'_>, within: Option<&str>) -> Option<&'static str> {
+        use Action as A;
         let read_only = self.access.read_only.then_some("only statements that read are allowed");
-        let unlisted = |table| (!self.names(table)).then_some("a table is not among those that are allowed");
+        let unlisted = |table| (!self.may_name(table)).then_some(UNLISTED);
         let listed = self.access.is_listed().then_some("only statements that read or change rows are allowed");
-        match context.action {
+        match action {
             // In a trigger it returns the result of the statement itself.
-            A::Function { function_name } if context.accessor.is_none() && self.is_of_session(function_name) => {
+            A::Function(name) if within.is_none() && self.is_of_session(name) => {
                 self.notes.wants_fresh.store(true, Ordering::Relaxed);
                 Some("a fresh connection is needed")
             }
-            A::Select | A::Function { .. } | A::Recursive => None,
-            A::Read { table_name, .. } => unlisted(table_name),
-            A::Insert { table_name } | A::Delete { table_name } | A::Update { table_name, .. } => {
-                read_only.or_else(|| unlisted(table_name))
-            }
+            A::Function(name) => (!functions::is_allowed(name)).then_some("a function is not among those that are allowed"),
+            A::Select | A::Recursive => None,
+            A::Read(table) => unlisted(table),
+            A::Insert(table) | A::Delete(table) | A::Update(table) => read_only.or_else(|| unlisted(table)),
             // VACUUM writes to a new database without a name, and begins a transaction.
-            A::Attach { filename: "" } | A::Transaction { .. } if self.notes.vacuuming.load(Ordering::Relaxed) => {
-                read_only.or(listed)
-            }
+            A::Attach("") | A::Transaction if self.notes.vacuuming.load(Ordering::Relaxed) => read_only.or(listed),
             // A client's own transaction would stay open on a shared connection; batches are transactions.
-            A::Transaction { .. } | A::Savepoint { .. } => Some("a transaction is a /sql/batch"),
+            A::Transaction | A::Savepoint => Some("a transaction is a /sql/batch"),
             // Statements may not open other files. VACUUM INTO attaches one, too.
-            A::Attach { .. } | A::Detach { .. } | A::Unknown { .. } => Some("other databases cannot be attached"),
-            A::Pragma { pragma_name, pragma_value } => {
-                let name = pragma_name.to_ascii_lowercase();
-                let number = NUMBER_PRAGMAS.contains(&name.as_str()) && (pragma_value.is_none() || read_only.is_none());
-                let known = number || READING_PRAGMAS.contains(&name.as_str());
-                listed.or((!known).then_some("this pragma is not allowed"))
+            A::Attach(_) | A::Detach | A::Unknown => Some("other databases cannot be attached"),
+            A::Pragma(name, has_value) => {
+                let readable = READABLE_PRAGMAS.contains(&name) && !has_value;
+                let number = NUMBER_PRAGMAS.contains(&name) && (!has_value || read_only.is_none());
+                let known = readable || number || READING_PRAGMAS.contains(&name);
+                listed.filter(|_| !readable).or((!known).then_some("this pragma is not allowed"))
             }
-            // All other actions change the schema.
-            _ => read_only.or(listed),
+            A::Schema => read_only.or(listed),
         }
     }
 
@@ -125,9 +116,39 @@ impl Authorizer {
             && SESSION_FUNCTIONS.iter().any(|name| name.eq_ignore_ascii_case(function))
     }
 
-    /// Reports whether a table is listed. Every table has to be, even behind a view or trigger: SQLite reports the name
-    /// of a view or trigger, but also that of a part of the client's own `WITH`.
-    fn names(&self, table: &str) -> bool {
-        self.access.allows_in_any_case(table) || (self.access.is_listed() && TABLE_FUNCTIONS.contains(&table))
+    /// Reports whether a statement may name a table. Every table has to be listed, even behind a view or trigger: SQLite
+    /// reports the name of a view or trigger, but also that of a part of the client's own `WITH`. The tables that keep a
+    /// listed virtual table are read by SQLite's own statements; for the client's, [`may_open`] decides.
+    fn may_name(&self, table: &str) -> bool {
+        let kept = table.rsplit_once('_').filter(|(_, ending)| SHADOWS.contains(ending)).map(|(name, _)| name);
+        self.access.allows_in_any_case(table)
+            || (self.access.is_listed()
+                && (TABLE_FUNCTIONS.contains(&table) || kept.is_some_and(|name| self.access.allows_in_any_case(name))))
     }
+}
+
+impl Rules for Authorizer {
+    fn allow(&mut self, action: Action<'_>, schema: Option<&str>, within: Option<&str>) -> bool {
+        if self.notes.own.load(Ordering::Relaxed) {
+            return true;
+        }
+        if schema.is_some_and(|name| name.eq_ignore_ascii_case(TEMPORARY)) {
+            self.notes.temporary.store(true, Ordering::Relaxed);
+        }
+        match self.refuses(action, within) {
+            None => true,
+            Some(why) => {
+                *self.notes.reason.lock().unwrap_or_else(PoisonError::into_inner) = why;
+                false
+            }
+        }
+    }
+}
+
+/// Reports whether the rights allow a statement to open a table. SQLite names the table itself here, and not a part of a
+/// `WITH`, a view or an alias. `shadowed` is the virtual table that the table keeps, if it keeps one.
+pub(super) fn may_open(access: &SqlAccess, table: &str, shadowed: Option<&str>) -> bool {
+    access.allows_in_any_case(table)
+        || TABLE_FUNCTIONS.contains(&table)
+        || shadowed.is_some_and(|name| access.allows_in_any_case(name))
 }

@@ -1,59 +1,87 @@
 //! SQLite's errors, with the SQL standard's codes where they have one.
 
 use axum::http::StatusCode;
-use rusqlite::{ErrorCode, ffi};
+use tenon_sqlite::{Ended, Error};
 
 use crate::sql::{NO_STATEMENT, Reported, SqlError};
 
+/// Primary result codes (`sqlite3.h`).
+mod codes {
+    pub(super) const INTERNAL: i32 = 2;
+    pub(super) const PERM: i32 = 3;
+    pub(super) const BUSY: i32 = 5;
+    pub(super) const LOCKED: i32 = 6;
+    pub(super) const NOMEM: i32 = 7;
+    pub(super) const READONLY: i32 = 8;
+    pub(super) const INTERRUPT: i32 = 9;
+    pub(super) const IOERR: i32 = 10;
+    pub(super) const CORRUPT: i32 = 11;
+    pub(super) const FULL: i32 = 13;
+    pub(super) const CANTOPEN: i32 = 14;
+    pub(super) const CONSTRAINT: i32 = 19;
+    pub(super) const AUTH: i32 = 23;
+    pub(super) const NOTADB: i32 = 26;
+    /// Extended codes of [`CONSTRAINT`].
+    pub(super) const CHECK: i32 = CONSTRAINT | (1 << 8);
+    pub(super) const FOREIGN_KEY: i32 = CONSTRAINT | (3 << 8);
+    pub(super) const NOT_NULL: i32 = CONSTRAINT | (5 << 8);
+    pub(super) const PRIMARY_KEY: i32 = CONSTRAINT | (6 << 8);
+    pub(super) const UNIQUE: i32 = CONSTRAINT | (8 << 8);
+    pub(super) const ROW_ID: i32 = CONSTRAINT | (10 << 8);
+}
+
 /// Converts an error: it is the client's, unless the database itself has failed.
-pub(super) fn sql_error(error: rusqlite::Error) -> SqlError {
-    let message = match &error {
-        rusqlite::Error::SqliteFailure(_, Some(message)) => message.clone(),
-        rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
-        rusqlite::Error::MultipleStatement => "one statement at a time; use /sql/batch for several".to_string(),
-        other => other.to_string(),
+pub(super) fn sql_error(error: Error) -> SqlError {
+    let (code, message) = match error {
+        Error::Sqlite { code, message } => (code, message),
+        Error::Several => return statement("one statement at a time; use /sql/batch for several"),
+        Error::Nothing => return statement(NO_STATEMENT),
+        Error::Zero => return statement("a statement must not contain the character U+0000"),
+        Error::Ended(Ended::Time) => return SqlError::TimedOut,
+        Error::Ended(Ended::Depth) => return statement("the statement is nested too deeply"),
+        Error::Crowded => return SqlError::Busy,
+        error @ (Error::Ended(Ended::Fault) | Error::Start(_)) => return SqlError::Internal(error.to_string()),
     };
-    let extended = error.sqlite_error().map_or(0, |error| error.extended_code);
-    match error.sqlite_error_code() {
-        Some(ErrorCode::OperationInterrupted) => SqlError::TimedOut,
-        // SQLite's error for a statement of blanks and comments.
-        Some(ErrorCode::ApiMisuse) => SqlError::Statement(NO_STATEMENT.to_owned()),
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => SqlError::Database(Box::new(Reported {
+    if code == tenon_sqlite::TEMPORARY_FULL {
+        let detail = "the statement needs more temporary space than it may use: sort fewer rows, or by an index";
+        return SqlError::TooMuch(detail.to_owned());
+    }
+    match code & 0xff {
+        codes::NOMEM => SqlError::TooMuch("the statement needs more memory than it may use".to_owned()),
+        codes::INTERRUPT => SqlError::TimedOut,
+        codes::BUSY | codes::LOCKED => SqlError::Database(Box::new(Reported {
             status: StatusCode::SERVICE_UNAVAILABLE,
             sqlstate: Some("55P03".to_owned()),
             retryable: true,
             ..Reported::of("the database is locked by another transaction; try again".to_owned())
         })),
-        Some(ErrorCode::AuthorizationForStatementDenied | ErrorCode::ReadOnly) => SqlError::Forbidden(message),
-        Some(ErrorCode::ConstraintViolation) => SqlError::Database(Box::new(violation(extended, message))),
-        Some(
-            ErrorCode::DatabaseCorrupt
-            | ErrorCode::NotADatabase
-            | ErrorCode::SystemIoFailure
-            | ErrorCode::DiskFull
-            | ErrorCode::CannotOpen
-            | ErrorCode::OutOfMemory
-            | ErrorCode::PermissionDenied
-            | ErrorCode::InternalMalfunction,
-        ) => SqlError::Internal(format!("SQLite: {message}")),
+        codes::AUTH | codes::READONLY => SqlError::Forbidden(message),
+        codes::CONSTRAINT => SqlError::Database(Box::new(violation(code, message))),
+        codes::CORRUPT | codes::NOTADB | codes::IOERR | codes::FULL | codes::CANTOPEN | codes::PERM | codes::INTERNAL => {
+            SqlError::Internal(format!("SQLite: {message}"))
+        }
         _ => SqlError::Database(Box::new(Reported::of(message))),
     }
+}
+
+fn statement(detail: &str) -> SqlError {
+    SqlError::Statement(detail.to_owned())
 }
 
 /// A violated constraint. SQLite names the table and its columns, or the constraint, in the message only:
 /// `UNIQUE constraint failed: users.name, users.tenant`, `CHECK constraint failed: positive`.
 fn violation(extended: i32, message: String) -> Reported {
     let sqlstate = match extended {
-        ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY | ffi::SQLITE_CONSTRAINT_ROWID => "23505",
-        ffi::SQLITE_CONSTRAINT_NOTNULL => "23502",
-        ffi::SQLITE_CONSTRAINT_FOREIGNKEY => "23503",
-        ffi::SQLITE_CONSTRAINT_CHECK => "23514",
+        codes::UNIQUE | codes::PRIMARY_KEY | codes::ROW_ID => "23505",
+        codes::NOT_NULL => "23502",
+        codes::FOREIGN_KEY => "23503",
+        codes::CHECK => "23514",
         _ => "23000",
     };
     let place = message.split_once(" constraint failed: ").map(|(_, place)| place.to_owned());
     let (mut constraint, mut table, mut column) = (None, None, None);
     match (extended, place) {
-        (ffi::SQLITE_CONSTRAINT_CHECK, place) => constraint = place,
+        (codes::CHECK, place) => constraint = place,
         // A unique index of expressions is named itself: `index 'by_lower_name'`.
         (_, Some(place)) if place.starts_with("index '") => {
             constraint = place.strip_prefix("index '").map(|name| name.trim_end_matches('\'').to_owned());
@@ -83,23 +111,23 @@ mod tests {
         };
         let some = |text: &str| Some(text.to_owned());
         assert_eq!(
-            of(ffi::SQLITE_CONSTRAINT_UNIQUE, "UNIQUE constraint failed: users.name"),
+            of(codes::UNIQUE, "UNIQUE constraint failed: users.name"),
             ("23505".to_owned(), None, some("users"), some("name"))
         );
         assert_eq!(
-            of(ffi::SQLITE_CONSTRAINT_PRIMARYKEY, "UNIQUE constraint failed: users.a, users.b"),
+            of(codes::PRIMARY_KEY, "UNIQUE constraint failed: users.a, users.b"),
             ("23505".to_owned(), None, some("users"), None)
         );
         assert_eq!(
-            of(ffi::SQLITE_CONSTRAINT_UNIQUE, "UNIQUE constraint failed: index 'by_lower_name'"),
+            of(codes::UNIQUE, "UNIQUE constraint failed: index 'by_lower_name'"),
             ("23505".to_owned(), some("by_lower_name"), None, None)
         );
         assert_eq!(
-            of(ffi::SQLITE_CONSTRAINT_CHECK, "CHECK constraint failed: balance >= 0"),
+            of(codes::CHECK, "CHECK constraint failed: balance >= 0"),
             ("23514".to_owned(), some("balance >= 0"), None, None)
         );
         assert_eq!(
-            of(ffi::SQLITE_CONSTRAINT_FOREIGNKEY, "FOREIGN KEY constraint failed"),
+            of(codes::FOREIGN_KEY, "FOREIGN KEY constraint failed"),
             ("23503".to_owned(), None, None, None)
         );
     }

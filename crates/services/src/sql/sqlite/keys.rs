@@ -2,14 +2,16 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rusqlite::{Connection, OptionalExtension, params};
+use tenon_sqlite::{Connection, Error, Value};
 
 use crate::sql::Keyed;
 use crate::sql::request::KEPT;
 
-const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS tenon_idempotency (
-    key TEXT PRIMARY KEY, request TEXT NOT NULL, answer TEXT NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS tenon_idempotency_at ON tenon_idempotency (at)";
+const SCHEMA: [&str; 2] = [
+    "CREATE TABLE IF NOT EXISTS tenon_idempotency (
+       key TEXT PRIMARY KEY, request TEXT NOT NULL, answer TEXT NOT NULL, at INTEGER NOT NULL) WITHOUT ROWID",
+    "CREATE INDEX IF NOT EXISTS tenon_idempotency_at ON tenon_idempotency (at)",
+];
 
 /// Number of expired answers that a request deletes: more than it adds.
 const CLEARED: i64 = 16;
@@ -21,21 +23,25 @@ pub(super) struct Found {
 }
 
 /// The answer under a key, unless it has expired.
-pub(super) fn find(db: &Connection, key: &str) -> rusqlite::Result<Option<Found>> {
-    db.execute_batch(SCHEMA)?;
+pub(super) fn find(db: &mut Connection, key: &str) -> Result<Option<Found>, Error> {
+    for sql in SCHEMA {
+        db.query(sql, &[])?;
+    }
     let sql = "SELECT request, answer FROM tenon_idempotency WHERE key = ? AND at > ?";
-    let mut statement = db.prepare(sql)?;
-    let read =
-        statement.query_row(params![key, oldest()], |row| Ok(Found { request: row.get(0)?, answer: row.get(1)? }));
-    read.optional()
+    let rows = db.query(sql, &[key.into(), oldest().into()])?;
+    Ok(rows.into_iter().next().and_then(|row| match <[Value; 2]>::try_from(row) {
+        Ok([Value::Text(request), Value::Text(answer)]) => Some(Found { request, answer }),
+        _ => None,
+    }))
 }
 
 /// Stores an answer.
-pub(super) fn keep(db: &Connection, keyed: &Keyed, answer: &str) -> rusqlite::Result<()> {
+pub(super) fn keep(db: &mut Connection, keyed: &Keyed, answer: &str) -> Result<(), Error> {
     let sql = "DELETE FROM tenon_idempotency WHERE key IN (SELECT key FROM tenon_idempotency WHERE at <= ? LIMIT ?)";
-    db.execute(sql, params![oldest(), CLEARED])?;
+    db.query(sql, &[oldest().into(), CLEARED.into()])?;
     let sql = "INSERT OR REPLACE INTO tenon_idempotency (key, request, answer, at) VALUES (?, ?, ?, ?)";
-    db.execute(sql, params![keyed.key, keyed.request, answer, now()]).map(drop)
+    let values = [keyed.key.as_str().into(), keyed.request.as_str().into(), answer.into(), now().into()];
+    db.query(sql, &values).map(drop)
 }
 
 fn now() -> i64 {

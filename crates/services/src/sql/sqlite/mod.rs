@@ -1,10 +1,12 @@
 //! SQL on a SQLite file, for development and for services without a server.
 //!
 //! Write-ahead log, synchronized on every commit, so that acknowledged changes are on the disk. Statements run on
-//! blocking threads, each on a connection from a pool.
+//! blocking threads, each on a connection from a pool. A connection is an instance of SQLite in WebAssembly, which bounds
+//! its memory and time: see `tenon_sqlite`.
 
 mod authorizer;
 mod errors;
+mod functions;
 mod keys;
 mod pool;
 mod transaction;
@@ -13,7 +15,7 @@ mod values;
 use std::path::Path;
 use std::time::Instant;
 
-use rusqlite::{CachedStatement, Connection};
+use tenon_sqlite::{Connection, Library, Prepared, ValueRef};
 
 use super::{
     Answer, Failed, Isolation, Mode, Outcome, ResultWriter, SqlAccess, SqlError, SqlRequest, SqlStore, Statement,
@@ -31,8 +33,16 @@ pub(crate) struct SqliteSql {
 }
 
 impl SqliteSql {
-    pub(crate) fn open(path: &Path, access: SqlAccess, limits: Limits) -> Result<Self, ServicesError> {
-        Ok(Self { pool: Pool::open(path, access, &limits)?, limits })
+    /// Opens a file, or a database in memory for the path `:memory:`. The machine code of SQLite is stored in `cache`.
+    pub(crate) fn open(
+        path: &Path,
+        access: SqlAccess,
+        limits: Limits,
+        cache: Option<&Path>,
+    ) -> Result<Self, ServicesError> {
+        let library = Library::load(cache)
+            .map_err(|error| ServicesError::Backend { what: "SQLite", reason: error.to_string() })?;
+        Ok(Self { pool: Pool::open(path, access, &limits, library)?, limits })
     }
 }
 
@@ -41,7 +51,7 @@ impl SqlStore for SqliteSql {
     const MAX_PARAMS: usize = 32_766;
 
     async fn run(&self, request: SqlRequest) -> Result<Answer, Failed> {
-        let connection = self.pool.acquire().await.map_err(Failed::before)?;
+        let mut connection = self.pool.acquire().await.map_err(Failed::before)?;
         let limits = self.limits.clone();
         let interrupter = connection.interrupter();
         let work = move || run(connection, &request, &limits);
@@ -87,7 +97,7 @@ fn run(mut pooled: Pooled, request: &SqlRequest, limits: &Limits) -> Result<Answ
     let result = run_on(&mut pooled, request, limits);
     if result.is_err() && pooled.wants_fresh() {
         // Nothing has happened: statements before the refused one were rolled back with it.
-        pooled.refresh().map_err(|error| Failed::before(SqlError::Internal(error.to_string())))?;
+        pooled.refresh().map_err(|error| Failed::before(sql_error(error)))?;
         return run_on(&mut pooled, request, limits);
     }
     result
@@ -98,7 +108,7 @@ fn run_on(pooled: &mut Pooled, request: &SqlRequest, limits: &Limits) -> Result<
     let transaction = needs_transaction(pooled, request)?;
     if transaction {
         // Begins as a writer, because a reader that later fails to become one would have to start over.
-        let begin = if pooled.is_read_only() { "BEGIN" } else { "BEGIN IMMEDIATE" };
+        let begin = if pooled.access().read_only { "BEGIN" } else { "BEGIN IMMEDIATE" };
         pooled.control(begin).map_err(|error| Failed::before(sql_error(error)))?;
     }
     pooled.set_vacuuming(!transaction && is_vacuum(&request.statements[0].sql));
@@ -119,7 +129,7 @@ fn run_on(pooled: &mut Pooled, request: &SqlRequest, limits: &Limits) -> Result<
 }
 
 /// Reports whether the request runs in a transaction, so that it is committed only when there is an answer.
-fn needs_transaction(pooled: &Pooled, request: &SqlRequest) -> Result<bool, Failed> {
+fn needs_transaction(pooled: &mut Pooled, request: &SqlRequest) -> Result<bool, Failed> {
     if request.mode == Mode::Transaction || request.keyed.is_some() {
         return Ok(true);
     }
@@ -128,8 +138,14 @@ fn needs_transaction(pooled: &Pooled, request: &SqlRequest) -> Result<bool, Fail
     if is_vacuum(sql) {
         return Ok(false);
     }
-    match pooled.connection().prepare_cached(sql) {
-        Ok(prepared) => Ok(!prepared.readonly()),
+    let connection = pooled.connection();
+    let reads = connection.prepare(sql).and_then(|prepared| {
+        let reads = connection.is_read_only(prepared)?;
+        connection.finish(prepared)?;
+        Ok(reads)
+    });
+    match reads {
+        Ok(reads) => Ok(!reads),
         Err(error) => Err(Failed::before(explained(pooled, sql_error(error)))),
     }
 }
@@ -150,7 +166,7 @@ fn is_vacuum(sql: &str) -> bool {
 
 fn run_all(pooled: &mut Pooled, request: &SqlRequest, limits: &Limits) -> Result<Answer, Failed> {
     // A read-only request changes nothing, so it needs no key.
-    let keyed = request.keyed.as_ref().filter(|_| !pooled.is_read_only());
+    let keyed = request.keyed.as_ref().filter(|_| !pooled.access().read_only);
     if let Some(keyed) = keyed {
         let found = pooled.own(|db| keys::find(db, &keyed.key)).map_err(|error| Failed::before(sql_error(error)))?;
         match found {
@@ -167,7 +183,7 @@ fn run_all(pooled: &mut Pooled, request: &SqlRequest, limits: &Limits) -> Result
         if pooled.is_over() {
             return Err(Failed::of(index, SqlError::TimedOut));
         }
-        let ran = run_one(pooled.connection(), statement, limits, taken).and_then(|outcome| {
+        let ran = run_one(pooled, statement, limits, taken).and_then(|outcome| {
             statement.check(&outcome)?;
             Ok(outcome)
         });
@@ -193,41 +209,88 @@ fn explained(pooled: &Pooled, error: SqlError) -> SqlError {
     }
 }
 
-fn run_one(connection: &Connection, statement: &Statement, limits: &Limits, taken: usize) -> Result<Outcome, SqlError> {
-    let before = connection.total_changes();
-    let mut prepared = connection.prepare_cached(&statement.sql).map_err(sql_error)?;
-    bind(&mut prepared, statement)?;
-    // A statement whose table has changed is compiled again by its first step, and may have other columns then.
-    let mut shape: Option<(ResultWriter, Vec<bool>)> = None;
-    let mut rows = prepared.raw_query();
-    while let Some(row) = rows.next().map_err(sql_error)? {
-        let (writer, booleans) = shape.get_or_insert_with(|| shape_of(row.as_ref(), limits, taken));
-        writer.push(|index| {
-            let value = row.get_ref(index).map_err(sql_error)?;
-            ResultWriter::require_room(values::length(value), limits)?;
-            values::to_cell(value, booleans[index]).ok_or_else(|| values::no_utf8(row.as_ref(), index))
-        })?;
+fn run_one(pooled: &mut Pooled, statement: &Statement, limits: &Limits, taken: usize) -> Result<Outcome, SqlError> {
+    let connection = pooled.connection();
+    let before = connection.total_changes().map_err(sql_error)?;
+    let prepared = connection.prepare(&statement.sql).map_err(sql_error)?;
+    let ran = run_prepared(pooled, prepared, statement, limits, taken);
+    let connection = pooled.connection();
+    if connection.ended().is_none() {
+        connection.finish(prepared).map_err(sql_error)?;
     }
-    drop(rows);
-    let (writer, _) = shape.unwrap_or_else(|| shape_of(&prepared, limits, taken));
+    let writer = ran?;
     // `changes` keeps the count of an earlier statement when this one changed nothing.
-    let changed = if connection.total_changes() == before { 0 } else { connection.changes() };
-    Ok(writer.finish(changed))
+    let is_same = connection.total_changes().map_err(sql_error)? == before;
+    Ok(writer.finish(if is_same { 0 } else { connection.changes().map_err(sql_error)? }))
 }
 
-/// The columns of a result, and which of them are booleans.
-fn shape_of(statement: &rusqlite::Statement<'_>, limits: &Limits, taken: usize) -> (ResultWriter, Vec<bool>) {
-    let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
-    let booleans = statement.columns().map(|column| values::is_boolean(column.decl_type())).collect();
-    (ResultWriter::new(&names, limits, taken), booleans)
+fn run_prepared(
+    pooled: &mut Pooled,
+    prepared: Prepared,
+    statement: &Statement,
+    limits: &Limits,
+    taken: usize,
+) -> Result<ResultWriter, SqlError> {
+    bind(pooled.connection(), prepared, statement)?;
+    require_listed(pooled, prepared)?;
+    let before = pooled.connection().renewals(prepared).map_err(sql_error)?;
+    let mut is_row = pooled.connection().step(prepared).map_err(sql_error)?;
+    // A statement whose table has changed is compiled again by its first step, and may open others and have other columns
+    // then.
+    if pooled.connection().renewals(prepared).map_err(sql_error)? != before {
+        require_listed(pooled, prepared)?;
+    }
+    let mut shape = Shape::of(pooled.connection(), prepared, limits, taken)?;
+    while is_row {
+        let row = pooled.connection().row();
+        shape.writer.push(|index| {
+            let value: ValueRef<'_> = row.get(index).map_err(sql_error)?;
+            ResultWriter::require_room(values::length(value), limits)?;
+            values::to_cell(value, shape.booleans[index]).ok_or_else(|| values::no_utf8(&shape.names[index]))
+        })?;
+        is_row = pooled.connection().step(prepared).map_err(sql_error)?;
+    }
+    Ok(shape.writer)
+}
+
+/// Checks the tables that the compiled statement opens, because SQLite's authorizer does not see all of them.
+fn require_listed(pooled: &mut Pooled, prepared: Prepared) -> Result<(), SqlError> {
+    if !pooled.access().is_listed() {
+        return Ok(());
+    }
+    for (_, table) in pooled.connection().opened(prepared).map_err(sql_error)? {
+        let shadowed = pooled.connection().shadowed(&table).map_err(sql_error)?;
+        if !authorizer::may_open(pooled.access(), &table, shadowed) {
+            return Err(SqlError::Forbidden(authorizer::UNLISTED.to_owned()));
+        }
+    }
+    Ok(())
+}
+
+/// The columns of a result.
+struct Shape {
+    writer: ResultWriter,
+    names: Vec<String>,
+    /// SQLite has no booleans; these columns are declared as such.
+    booleans: Vec<bool>,
+}
+
+impl Shape {
+    fn of(connection: &mut Connection, prepared: Prepared, limits: &Limits, taken: usize) -> Result<Self, SqlError> {
+        let columns = connection.columns(prepared).map_err(sql_error)?;
+        let booleans = columns.iter().map(|column| values::is_boolean(column.declared.as_deref())).collect();
+        let names: Vec<String> = columns.into_iter().map(|column| column.name).collect();
+        Ok(Self { writer: ResultWriter::new(&names, limits, taken), names, booleans })
+    }
 }
 
 /// Binds by position, and `$1` as `?1`, so that statements for PostgreSQL work here.
-fn bind(prepared: &mut CachedStatement<'_>, statement: &Statement) -> Result<(), SqlError> {
+fn bind(connection: &mut Connection, prepared: Prepared, statement: &Statement) -> Result<(), SqlError> {
     let wrong = |text: String| Err(SqlError::Statement(text));
     let mut used = 0;
-    for index in 1..=prepared.parameter_count() {
-        let position = match prepared.parameter_name(index) {
+    for (index, name) in connection.parameters(prepared).map_err(sql_error)?.into_iter().enumerate() {
+        let index = index + 1;
+        let position = match &name {
             None => index,
             Some(name) => match name.get(1..).map(str::parse::<usize>) {
                 Some(Ok(position)) if name.starts_with(['?', '$']) && position > 0 => position,
@@ -241,7 +304,7 @@ fn bind(prepared: &mut CachedStatement<'_>, statement: &Statement) -> Result<(),
         let text = statement.texts.get(position - 1).map(|text| text.get().trim());
         let bound = values::from_json(value, text)
             .map_err(|reason| SqlError::Statement(format!("parameter {position} {reason}")))?;
-        prepared.raw_bind_parameter(index, bound).map_err(sql_error)?;
+        connection.bind(prepared, index, &bound).map_err(sql_error)?;
     }
     if used < statement.params.len() {
         return wrong(format!("{} parameters were given for {used} placeholders", statement.params.len()));

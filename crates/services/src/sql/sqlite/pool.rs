@@ -5,32 +5,34 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use rusqlite::Connection;
-use rusqlite::config::DbConfig;
-use rusqlite::limits::Limit;
+use tenon_sqlite::{Budget, Connection, Error, Library, Options};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::authorizer::{Authorizer, Notes};
+use super::errors::sql_error;
 use crate::sql::{SqlAccess, SqlError};
-use crate::{Limits, ServicesError, sqlite_file};
+use crate::{Limits, ServicesError};
 
-/// Number of a statement's steps between two checks of the clock: some 10 µs.
-const STEPS_BETWEEN_LOOKS: i32 = 1000;
+/// Bytes of memory beyond which a connection is not used again, because an instance's memory never shrinks.
+const KEPT_MEMORY: usize = 32 * 1024 * 1024;
 
-/// Limit of cached statements of a connection.
-const CACHED_STATEMENTS: usize = 128;
+/// Time to roll a transaction back.
+const ROLLBACK: Duration = Duration::from_secs(5);
 
 /// The connections. Cloning shares them.
 #[derive(Clone)]
 pub(crate) struct Pool(Arc<Inner>);
 
 struct Inner {
-    path: PathBuf,
+    library: Library,
+    /// None for a database in memory.
+    path: Option<PathBuf>,
     access: SqlAccess,
     wait: Duration,
     timeout: Duration,
     /// Limit in bytes of a value or a row.
-    most: i32,
+    most: usize,
+    budget: Budget,
     places: Arc<Semaphore>,
     idle: Mutex<Vec<Member>>,
 }
@@ -38,42 +40,24 @@ struct Inner {
 struct Member {
     connection: Connection,
     notes: Notes,
-    watch: Arc<Mutex<Watch>>,
-}
-
-/// The reasons to interrupt a connection's statements.
-#[derive(Default)]
-struct Watch {
-    deadline: Option<Instant>,
-    /// Set once the client of the current request has disconnected.
-    left: Option<Arc<AtomicBool>>,
-}
-
-impl Watch {
-    fn is_over(&self) -> bool {
-        self.deadline.is_some_and(|deadline| Instant::now() > deadline)
-            || self.left.as_ref().is_some_and(|left| left.load(Ordering::Relaxed))
-    }
-}
-
-impl Member {
-    fn watch(&self) -> MutexGuard<'_, Watch> {
-        self.watch.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Pool {
-    pub(crate) fn open(path: &Path, access: SqlAccess, limits: &Limits) -> Result<Self, ServicesError> {
+    pub(crate) fn open(path: &Path, access: SqlAccess, limits: &Limits, library: Library) -> Result<Self, ServicesError> {
         let pool = Self(Arc::new(Inner {
-            path: path.to_path_buf(),
+            library,
+            path: (path != Path::new(":memory:")).then(|| path.to_path_buf()),
             access,
             wait: limits.queue_timeout,
             timeout: limits.statement_timeout,
-            most: i32::try_from(limits.max_sqlite_bytes()).unwrap_or(i32::MAX),
+            most: limits.max_sqlite_bytes(),
+            budget: Budget::new(limits.max_sqlite_memory_total, limits.max_sqlite_memory, limits.max_sqlite_temporary),
             places: Arc::new(Semaphore::new(limits.pool_size.max(1) as usize)),
             idle: Mutex::default(),
         }));
-        let first = pool.connect()?;
+        let first = pool
+            .connect()
+            .map_err(|error| ServicesError::Folder { path: path.to_path_buf(), reason: error.to_string() })?;
         pool.idle().push(first);
         Ok(pool)
     }
@@ -88,11 +72,10 @@ impl Pool {
             None => {
                 let pool = self.clone();
                 let connected = tokio::task::spawn_blocking(move || pool.connect()).await;
-                let connected = connected.map_err(|error| SqlError::Internal(error.to_string()))?;
-                connected.map_err(|error| SqlError::Internal(error.to_string()))?
+                connected.map_err(|error| SqlError::Internal(error.to_string()))?.map_err(sql_error)?
             }
         };
-        Ok(Pooled { member: Some(member), pool: self.clone(), _place: place })
+        Ok(Pooled { member: Some(member), deadline: None, left: None, pool: self.clone(), _place: place })
     }
 
     pub(crate) fn is_read_only(&self) -> bool {
@@ -101,130 +84,135 @@ impl Pool {
 
     /// Reads the file on a connection of its own, because all others may be in use.
     pub(crate) fn ping(&self) -> Result<(), String> {
-        let connection = sqlite_file::open(&self.0.path).map_err(|error| error.to_string())?;
-        let read = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
-        read.map_err(|error| error.to_string())
+        let mut member = self.connect().map_err(|error| error.to_string())?;
+        member.notes.own.store(true, Ordering::Relaxed);
+        member.connection.query("SELECT count(*) FROM sqlite_schema", &[]).map(drop).map_err(|error| error.to_string())
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Member>> {
         self.0.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn connect(&self) -> Result<Member, ServicesError> {
-        let Inner { path, access, timeout, most, .. } = &*self.0;
-        let mut connection = sqlite_file::open(path)?;
-        let watch = Arc::<Mutex<Watch>>::default();
+    fn connect(&self) -> Result<Member, Error> {
+        let Inner { library, path, access, timeout, most, budget, .. } = &*self.0;
         let notes = Notes::default();
-        let set_up = |connection: &mut Connection| -> rusqlite::Result<()> {
-            connection.busy_timeout(*timeout)?;
-            connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
-            connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, *most)?;
-            connection.pragma_update(None, "foreign_keys", true)?;
-            connection.pragma_update(None, "query_only", access.read_only)?;
-            // An unknown name must not count as a text, and a statement must not corrupt the file, nor the schema call
-            // unsafe functions.
-            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
-            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DDL, false)?;
-            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
-            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-            let authorizer = Authorizer::new(access.clone(), notes.clone());
-            connection
-                .authorizer(Some(move |context: rusqlite::hooks::AuthContext<'_>| authorizer.decide(&context)))?;
-            let watched = Arc::clone(&watch);
-            let is_over = move || watched.lock().unwrap_or_else(PoisonError::into_inner).is_over();
-            connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(is_over))
+        let options = Options {
+            path: path.clone(),
+            wait: *timeout,
+            max_value_bytes: *most,
+            budget: budget.clone(),
+            rules: Box::new(Authorizer::new(access.clone(), notes.clone())),
         };
-        set_up(&mut connection)
-            .map_err(|error| ServicesError::Folder { path: path.clone(), reason: error.to_string() })?;
-        Ok(Member { connection, notes, watch })
+        let mut connection = Connection::open(library, options)?;
+        notes.own.store(true, Ordering::Relaxed);
+        for pragma in ["journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"] {
+            connection.query(&format!("PRAGMA {pragma}"), &[])?;
+        }
+        if access.read_only {
+            connection.query("PRAGMA query_only = ON", &[])?;
+        }
+        notes.own.store(false, Ordering::Relaxed);
+        Ok(Member { connection, notes })
     }
 }
 
 /// A connection that returns to the pool on drop, unless it has leftover state.
 pub(crate) struct Pooled {
     member: Option<Member>,
+    deadline: Option<Instant>,
+    left: Option<Arc<AtomicBool>>,
     pool: Pool,
     _place: OwnedSemaphorePermit,
 }
 
 impl Pooled {
-    fn member(&self) -> &Member {
-        self.member.as_ref().expect("it is taken on drop only")
+    fn member(&mut self) -> &mut Member {
+        self.member.as_mut().expect("it is taken on drop only")
     }
 
-    pub(crate) fn connection(&self) -> &Connection {
-        &self.member().connection
+    fn notes(&self) -> &Notes {
+        &self.member.as_ref().expect("it is taken on drop only").notes
     }
 
-    pub(crate) fn is_read_only(&self) -> bool {
-        self.pool.0.access.read_only
+    pub(crate) fn connection(&mut self) -> &mut Connection {
+        &mut self.member().connection
+    }
+
+    pub(crate) fn access(&self) -> &SqlAccess {
+        &self.pool.0.access
     }
 
     /// The reason for the last refusal.
     pub(crate) fn refusal(&self) -> &'static str {
-        *self.member().notes.reason.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.notes().reason.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reports whether a statement was refused that a fresh connection would run.
     pub(crate) fn wants_fresh(&self) -> bool {
-        self.member().notes.wants_fresh.swap(false, Ordering::Relaxed)
+        self.notes().wants_fresh.swap(false, Ordering::Relaxed)
     }
 
     /// Takes a new connection in place of this one, which is closed.
-    pub(crate) fn refresh(&mut self) -> Result<(), ServicesError> {
-        let fresh = self.pool.connect()?;
-        std::mem::swap(&mut *self.member().watch(), &mut *fresh.watch());
-        self.member = Some(fresh);
+    pub(crate) fn refresh(&mut self) -> Result<(), Error> {
+        self.member = Some(self.pool.connect()?);
+        self.watch();
         Ok(())
     }
 
     /// Reports whether the connection has served a request.
     pub(crate) fn is_used(&self) -> bool {
-        self.member().notes.used.load(Ordering::Relaxed)
+        self.notes().used.load(Ordering::Relaxed)
     }
 
     /// Makes a guard that interrupts the current request's statements when it is dropped.
-    pub(crate) fn interrupter(&self) -> Interrupter {
+    pub(crate) fn interrupter(&mut self) -> Interrupter {
         let left = Arc::<AtomicBool>::default();
-        self.member().watch().left = Some(Arc::clone(&left));
+        self.left = Some(Arc::clone(&left));
+        self.watch();
         Interrupter(Some(left))
     }
 
     /// Reports whether the request's time limit has passed, or its client has disconnected.
-    pub(crate) fn is_over(&self) -> bool {
-        self.member().watch().is_over()
+    pub(crate) fn is_over(&mut self) -> bool {
+        self.connection().is_over()
     }
 
     /// Sets the time at which statements are interrupted.
     pub(crate) fn set_deadline(&mut self, deadline: Instant) {
-        self.member().watch().deadline = Some(deadline);
+        self.deadline = Some(deadline);
+        self.watch();
+    }
+
+    fn watch(&mut self) {
+        let (deadline, left) = (self.deadline, self.left.clone());
+        self.connection().watch(deadline, left);
     }
 
     /// Sets whether the statement that runs is a VACUUM.
     pub(crate) fn set_vacuuming(&mut self, vacuuming: bool) {
-        self.member().notes.vacuuming.store(vacuuming, Ordering::Relaxed);
+        self.notes().vacuuming.store(vacuuming, Ordering::Relaxed);
     }
 
     /// Runs the sidecar's own statements, without the authorizer's rules.
-    pub(crate) fn own<T>(&mut self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> rusqlite::Result<T> {
-        let member = self.member();
-        member.notes.own.store(true, Ordering::Relaxed);
-        let done = work(&member.connection);
-        member.notes.own.store(false, Ordering::Relaxed);
+    pub(crate) fn own<T>(&mut self, work: impl FnOnce(&mut Connection) -> Result<T, Error>) -> Result<T, Error> {
+        self.notes().own.store(true, Ordering::Relaxed);
+        let done = work(self.connection());
+        self.notes().own.store(false, Ordering::Relaxed);
         done
     }
 
     /// Begins or ends a transaction.
-    pub(crate) fn control(&mut self, sql: &str) -> rusqlite::Result<()> {
-        self.own(|connection| connection.execute_batch(sql))
+    pub(crate) fn control(&mut self, sql: &str) -> Result<(), Error> {
+        self.own(|connection| connection.query(sql, &[]).map(drop))
     }
 
-    /// Ends a transaction if one is open; after some failures SQLite has ended it already.
+    /// Ends a transaction if one is open; after some failures SQLite has ended it already, or its connection has ended.
     pub(crate) fn roll_back(&mut self) {
-        if self.connection().is_autocommit() {
+        if self.connection().is_autocommit().unwrap_or(true) {
             return;
         }
-        *self.member().watch() = Watch::default();
+        (self.deadline, self.left) = (Some(Instant::now() + ROLLBACK), None);
+        self.watch();
         if let Err(error) = self.control("ROLLBACK") {
             tracing::error!("SQLite: a transaction could not be rolled back: {error}");
         }
@@ -251,10 +239,13 @@ impl Drop for Interrupter {
 
 impl Drop for Pooled {
     fn drop(&mut self) {
-        let Some(member) = self.member.take() else { return };
-        if member.connection.is_autocommit() && !member.notes.temporary.load(Ordering::Relaxed) {
+        let Some(mut member) = self.member.take() else { return };
+        let is_clean = !member.notes.temporary.load(Ordering::Relaxed)
+            && member.connection.memory() <= KEPT_MEMORY
+            && matches!(member.connection.is_autocommit(), Ok(true));
+        if is_clean {
             member.notes.used.store(true, Ordering::Relaxed);
-            *member.watch() = Watch::default();
+            member.connection.watch(None, None);
             self.pool.idle().push(member);
         }
     }

@@ -16,9 +16,9 @@ impl Transaction {
     pub(super) async fn begin(mut pooled: Pooled) -> Result<Self, SqlError> {
         let work = move || {
             if pooled.is_used() {
-                pooled.refresh().map_err(|error| SqlError::Internal(error.to_string()))?;
+                pooled.refresh().map_err(sql_error)?;
             }
-            let begin = if pooled.is_read_only() { "BEGIN" } else { "BEGIN IMMEDIATE" };
+            let begin = if pooled.access().read_only { "BEGIN" } else { "BEGIN IMMEDIATE" };
             pooled.control(begin).map_err(sql_error)?;
             Ok(Self(pooled))
         };

@@ -1,6 +1,6 @@
 //! Values between JSON and SQLite.
 
-use rusqlite::types::{Value as Bound, ValueRef};
+use tenon_sqlite::{Value as Bound, ValueRef};
 use serde_json::Value;
 
 use crate::sql::{Cell, SqlError, base64, exact};
@@ -67,8 +67,7 @@ pub(crate) fn to_cell(value: ValueRef<'_>, boolean: bool) -> Option<Cell> {
 }
 
 /// The error of a column whose text is not UTF-8.
-pub(crate) fn no_utf8(statement: &rusqlite::Statement<'_>, column: usize) -> SqlError {
-    let name = statement.column_name(column).unwrap_or_default();
+pub(crate) fn no_utf8(name: &str) -> SqlError {
     SqlError::Statement(format!("column \"{name}\" has a text that is not UTF-8: select CAST({name} AS BLOB)"))
 }
 
