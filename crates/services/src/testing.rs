@@ -39,13 +39,21 @@ impl Tested {
 
     /// Opens a sidecar with options.
     pub(crate) async fn open_with(kind: &str, options: BackendOptions) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        Self::open_in(tempfile::tempdir().unwrap(), kind, options, Limits::default()).await
+    }
+
+    /// Opens a sidecar with options and limits on the data of this one.
+    pub(crate) async fn reopen(self, kind: &str, options: BackendOptions, limits: Limits) -> Self {
+        Self::open_in(self.folder, kind, options, limits).await
+    }
+
+    async fn open_in(folder: TempDir, kind: &str, options: BackendOptions, limits: Limits) -> Self {
         let url = match kind {
             "storage" => format!("file:{}", folder.path().display()),
             _ => format!("sqlite:{}", folder.path().join("test.db").display()),
         };
         let backend = Backend::new(kind, url, options).unwrap();
-        Self { sidecar: InProcessSidecar::open(backend, Limits::default()).await.unwrap(), folder }
+        Self { sidecar: InProcessSidecar::open(backend, limits).await.unwrap(), folder }
     }
 
     /// Sends a request. `target` is its method and path, such as `GET /kv/a`.

@@ -59,6 +59,13 @@ pub struct Prepared {
     kept: bool,
 }
 
+/// Whose statement it is.
+#[derive(Clone, Copy)]
+enum Owner {
+    Caller,
+    Host,
+}
+
 /// A column of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
@@ -76,7 +83,8 @@ pub struct Connection {
     ticker: Ticker,
     database: u32,
     cells: u32,
-    kept: LruCache<String, u32>,
+    /// The statements of callers, and those of the host, which other rules have allowed.
+    kept: [LruCache<String, u32>; 2],
     ended: Option<Ended>,
 }
 
@@ -172,7 +180,7 @@ impl Connection {
             ticker: library.ticker.clone(),
             database: 0,
             cells: 0,
-            kept: LruCache::new(KEPT),
+            kept: [LruCache::new(KEPT), LruCache::new(KEPT)],
             ended: None,
         };
         connection.cells = connection.call(|functions| &functions.allocate, (CELL * CELLS) as u32)?;
@@ -219,7 +227,11 @@ impl Connection {
     ///
     /// The text has no statement or several, and SQLite's errors.
     pub fn prepare(&mut self, sql: &str) -> Result<Prepared, Error> {
-        if let Some(pointer) = self.kept.get(sql) {
+        self.prepare_for(Owner::Caller, sql)
+    }
+
+    fn prepare_for(&mut self, owner: Owner, sql: &str) -> Result<Prepared, Error> {
+        if let Some(pointer) = self.kept[owner as usize].get(sql) {
             return Ok(Prepared { pointer: *pointer, kept: true });
         }
         if sql.contains('\0') {
@@ -240,12 +252,12 @@ impl Connection {
             }
         }
         if prepared.kept {
-            if self.kept.len() == KEPT
-                && let Some((_, oldest)) = self.kept.remove_lru()
+            if self.kept[owner as usize].len() == KEPT
+                && let Some((_, oldest)) = self.kept[owner as usize].remove_lru()
             {
                 self.finalize(oldest)?;
             }
-            self.kept.insert(sql.to_owned(), pointer);
+            self.kept[owner as usize].insert(sql.to_owned(), pointer);
         }
         Ok(prepared)
     }
@@ -410,7 +422,7 @@ impl Connection {
     ///
     /// SQLite's errors, and as above.
     pub fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Vec<Value>>, Error> {
-        let prepared = self.prepare(sql)?;
+        let prepared = self.prepare_for(Owner::Host, sql)?;
         let rows = self.rows(prepared, values);
         match self.ended {
             None => self.finish(prepared).and(rows),

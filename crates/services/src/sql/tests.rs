@@ -1,8 +1,8 @@
 //! The routes of SQL, on SQLite.
 
 use super::SqlAccess;
-use crate::BackendOptions;
 use crate::testing::{NONE, Tested};
+use crate::{BackendOptions, Limits};
 
 #[tokio::test]
 async fn a_transaction_begins_without_a_body() {
@@ -79,4 +79,164 @@ async fn vacuum_is_refused_where_rights_are_bounded() {
             assert!(refused.body.contains("only statements that read"), "{}", refused.body);
         }
     }
+}
+
+fn body(sql: &str) -> String {
+    serde_json::json!({ "sql": sql }).to_string()
+}
+
+#[tokio::test]
+async fn a_statement_of_the_sidecar_allows_no_callers_one() {
+    let sql = Tested::open("sql").await;
+    // The sidecar itself runs these words, on the same connection.
+    assert_eq!(sql.ask("POST /sql/execute", &NONE, &body("CREATE TABLE t (a)")).await.status, 200);
+    assert_eq!(sql.ask("POST /sql/execute", &NONE, &body("INSERT INTO t VALUES (1, 2)")).await.status, 400);
+    let batch = "{\"statements\":[{\"sql\":\"INSERT INTO t VALUES (1)\"},{\"sql\":\"SELECT\"}]}";
+    assert_eq!(sql.ask("POST /sql/batch", &NONE, batch).await.status, 400);
+    for statement in ["BEGIN IMMEDIATE", "COMMIT", "ROLLBACK", "PRAGMA journal_mode = WAL", "PRAGMA foreign_keys = ON"]
+    {
+        for _ in 0..2 {
+            assert_eq!(sql.ask("POST /sql/query", &NONE, &body(statement)).await.status, 403, "{statement}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn two_requests_do_not_end_the_server() {
+    let sql = Tested::open("sql").await;
+    assert_eq!(sql.ask("POST /sql/execute", &NONE, &body("CREATE TABLE t (bio TEXT)")).await.status, 200);
+    let ask = async |route, statement, value: String| {
+        let body = serde_json::json!({ "sql": statement, "params": [value] }).to_string();
+        sql.ask(route, &NONE, &body).await
+    };
+    let stored = ask("POST /sql/execute", "INSERT INTO t VALUES (?)", "a".repeat(24_900)).await;
+    assert_eq!(stored.status, 200);
+    let searched = ask("POST /sql/query", "SELECT bio FROM t WHERE bio LIKE ?", "%a".repeat(24_900)).await;
+    assert_eq!(searched.status, 400);
+    assert!(searched.body.contains("pattern too complex"), "{}", searched.body);
+    let blob = "{\"sql\":\"SELECT fts3_tokenizer('x', ?1)\",\"params\":[{\"base64\":\"QUFBQUFBQUE=\"}]}";
+    assert_eq!(sql.ask("POST /sql/query", &NONE, blob).await.status, 400);
+}
+
+#[tokio::test]
+async fn functions_are_an_allow_list() {
+    let sql = Tested::open("sql").await;
+    let every = "SELECT DISTINCT lower(name) AS name FROM pragma_function_list ORDER BY 1";
+    let names = sql.ask("POST /sql/query", &NONE, &body(every)).await.body;
+    let names: serde_json::Value = serde_json::from_str(&names).unwrap();
+    let names: Vec<&str> = names["rows"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
+    let refused: Vec<&str> = names.into_iter().filter(|name| !super::sqlite::functions::is_allowed(name)).collect();
+    assert_eq!(
+        refused,
+        [
+            "fts5",
+            "fts5_insttoken",
+            "fts5_source_id",
+            "rtreecheck",
+            "rtreedepth",
+            "rtreenode",
+            "sqlite_compileoption_get",
+            "sqlite_compileoption_used",
+            "sqlite_log",
+            "subtype",
+        ]
+    );
+    for statement in ["SELECT sqlite_log(1, 'x')", "SELECT rtreecheck('t')", "SELECT hex(fts5(NULL))"] {
+        let answer = sql.ask("POST /sql/query", &NONE, &body(statement)).await;
+        assert_eq!(answer.status, 403, "{}", answer.body);
+        assert!(answer.body.contains("a function is not among those that are allowed"), "{}", answer.body);
+    }
+}
+
+#[tokio::test]
+async fn search_trees_and_texts_work() {
+    let sql = Tested::open("sql").await;
+    for statement in [
+        "CREATE VIRTUAL TABLE places USING rtree(id, west, east, south, north)",
+        "INSERT INTO places VALUES (1, 0, 1, 0, 1), (2, 5, 6, 5, 6)",
+        "CREATE VIRTUAL TABLE docs USING fts5(text)",
+        "INSERT INTO docs VALUES ('a red house'), ('a blue house')",
+        "CREATE TABLE t (a, b)",
+        "INSERT INTO t VALUES (1, 'x')",
+        "ALTER TABLE t RENAME COLUMN b TO c",
+        "ALTER TABLE t ADD COLUMN d",
+        "ALTER TABLE t DROP COLUMN a",
+        "ALTER TABLE t RENAME TO u",
+        "CREATE INDEX u_c ON u (lower(c))",
+        "ANALYZE",
+        "REINDEX",
+    ] {
+        let answer = sql.ask("POST /sql/execute", &NONE, &body(statement)).await;
+        assert_eq!(answer.status, 200, "{statement}: {}", answer.body);
+    }
+    for (statement, part) in [
+        ("SELECT id FROM places WHERE west >= 4 AND north <= 7", "[{\"id\":2}]"),
+        (
+            "SELECT snippet(docs, 0, '[', ']', '', 3) AS s, bm25(docs) < 0 AS b FROM docs WHERE docs MATCH 'red'",
+            "a [red] house",
+        ),
+        ("SELECT c, d FROM u", "{\"c\":\"x\",\"d\":null}"),
+    ] {
+        let answer = sql.ask("POST /sql/query", &NONE, &body(statement)).await;
+        assert!(answer.body.contains(part), "{statement}: {}", answer.body);
+    }
+    // A virtual table that is listed keeps its data in others, which a caller may read and not write.
+    let access = SqlAccess { tables: Some(["docs".to_owned(), "places".to_owned()].into()), ..SqlAccess::default() };
+    let listed = sql.reopen("sql", BackendOptions { access, ..BackendOptions::default() }, Limits::default()).await;
+    for (statement, status) in [
+        ("SELECT text FROM docs WHERE docs MATCH 'red'", 200),
+        ("INSERT INTO docs VALUES ('a green house')", 200),
+        ("SELECT id FROM places WHERE west >= 4", 200),
+        ("INSERT INTO places VALUES (3, 0, 1, 0, 1)", 200),
+        ("SELECT * FROM u", 403),
+        ("DELETE FROM docs_content", 400),
+        ("DROP TABLE docs", 403),
+    ] {
+        let answer = listed.ask("POST /sql/execute", &NONE, &body(statement)).await;
+        assert_eq!(answer.status, status, "{statement}: {}", answer.body);
+    }
+}
+
+#[tokio::test]
+async fn lists_hold_for_natural_joins_views_and_tables_of_the_same_prefix() {
+    let sql = Tested::open("sql").await;
+    for statement in [
+        "CREATE TABLE open (x INTEGER)",
+        "CREATE TABLE secrets (x INTEGER)",
+        "CREATE TABLE open_data (x INTEGER)",
+        "CREATE VIEW joined AS SELECT open.x FROM open NATURAL JOIN secrets",
+        "CREATE TABLE owner (x INTEGER PRIMARY KEY)",
+        "CREATE TABLE owned (x INTEGER REFERENCES owner ON DELETE CASCADE)",
+        "INSERT INTO open VALUES (123456), (1)",
+        "INSERT INTO secrets VALUES (123456)",
+    ] {
+        assert_eq!(sql.ask("POST /sql/execute", &NONE, &body(statement)).await.status, 200, "{statement}");
+    }
+    let tables = ["open", "joined", "owner"].map(str::to_owned).into();
+    let access = SqlAccess { tables: Some(tables), ..SqlAccess::default() };
+    let sql = sql.reopen("sql", BackendOptions { access, ..BackendOptions::default() }, Limits::default()).await;
+    for statement in [
+        "SELECT open.x FROM open NATURAL JOIN secrets",
+        "SELECT count(*) FROM open JOIN secrets USING (x)",
+        "SELECT open.x FROM open NATURAL LEFT JOIN secrets",
+        "SELECT open.x FROM open NATURAL FULL JOIN secrets",
+        "SELECT 1 FROM secrets NATURAL JOIN (SELECT x FROM open)",
+        "WITH RECURSIVE open(x) AS (SELECT 123456) SELECT open.x FROM open NATURAL JOIN secrets",
+        "SELECT (SELECT count(*) FROM open NATURAL JOIN secrets)",
+        "DELETE FROM open WHERE x IN (SELECT open.x FROM open NATURAL JOIN secrets)",
+        "SELECT * FROM joined",
+        "SELECT x FROM open_data",
+        "INSERT INTO open_data VALUES (1)",
+        "DELETE FROM owner",
+        "EXPLAIN SELECT open.x FROM open NATURAL JOIN secrets",
+        "SELECT name FROM sqlite_schema",
+        "SELECT * FROM pragma_table_info('secrets')",
+    ] {
+        let answer = sql.ask("POST /sql/query", &NONE, &body(statement)).await;
+        assert_eq!(answer.status, 403, "{statement}: {}", answer.body);
+    }
+    assert_eq!(
+        sql.ask("POST /sql/query", &NONE, &body("SELECT a.x FROM open a NATURAL JOIN open b")).await.status,
+        200
+    );
 }

@@ -9,10 +9,9 @@ use super::functions;
 use crate::sql::SqlAccess;
 
 /// Pragmas that only read, with any argument.
-const READING_PRAGMAS: [&str; 14] = [
+const READING_PRAGMAS: [&str; 13] = [
     "collation_list",
     "compile_options",
-    "data_version",
     "foreign_key_check",
     "foreign_key_list",
     "function_list",
@@ -29,8 +28,8 @@ const READING_PRAGMAS: [&str; 14] = [
 /// Pragmas of a number in the file: read without an argument, written with one.
 const NUMBER_PRAGMAS: [&str; 2] = ["application_id", "user_version"];
 
-/// Pragmas that are read without an argument. R-Tree does so in every table that it makes.
-const READABLE_PRAGMAS: [&str; 1] = ["page_size"];
+/// Pragmas that are read without an argument, also with a list of tables: FTS5 and R-Tree do so themselves.
+const READABLE_PRAGMAS: [&str; 2] = ["data_version", "page_size"];
 
 /// Endings of the tables in which FTS5 and R-Tree keep a virtual table.
 const SHADOWS: [&str; 8] = ["config", "content", "data", "docsize", "idx", "node", "parent", "rowid"];
@@ -44,6 +43,12 @@ const SESSION_FUNCTIONS: [&str; 3] = ["changes", "last_insert_rowid", "total_cha
 /// The reason for a table that is not listed.
 pub(super) const UNLISTED: &str = "a table is not among those that are allowed";
 
+/// The reason for a function that is not allowed.
+pub(super) const FUNCTION: &str = "a function is not among those that are allowed";
+
+/// The table of ANALYZE, which R-Tree reads when it opens a table.
+const STATISTICS: &str = "sqlite_stat1";
+
 /// SQLite's `temp` schema; it shadows the file's.
 const TEMPORARY: &str = "temp";
 
@@ -54,7 +59,7 @@ pub(crate) struct Notes {
     pub(crate) own: Arc<AtomicBool>,
     /// Set while a VACUUM runs, which has statements of its own.
     pub(crate) vacuuming: Arc<AtomicBool>,
-    /// The reason for the last refusal, which SQLite does not report.
+    /// The reason for a refusal, which SQLite does not report.
     pub(crate) reason: Reason,
     /// Set once a statement names the temporary schema: the connection is not reused then.
     pub(crate) temporary: Arc<AtomicBool>,
@@ -72,7 +77,7 @@ pub(crate) struct Authorizer {
 }
 
 /// A slot for a reason.
-pub(crate) type Reason = Arc<Mutex<&'static str>>;
+pub(crate) type Reason = Arc<Mutex<Option<&'static str>>>;
 
 impl Authorizer {
     pub(crate) fn new(access: SqlAccess, notes: Notes) -> Self {
@@ -90,7 +95,7 @@ impl Authorizer {
                 self.notes.wants_fresh.store(true, Ordering::Relaxed);
                 Some("a fresh connection is needed")
             }
-            A::Function(name) => (!functions::is_allowed(name)).then_some("a function is not among those that are allowed"),
+            A::Function(name) => (!functions::is_allowed(name)).then_some(FUNCTION),
             A::Select | A::Recursive => None,
             A::Read(table) => unlisted(table),
             A::Insert(table) | A::Delete(table) | A::Update(table) => read_only.or_else(|| unlisted(table)),
@@ -118,12 +123,14 @@ impl Authorizer {
 
     /// Reports whether a statement may name a table. Every table has to be listed, even behind a view or trigger: SQLite
     /// reports the name of a view or trigger, but also that of a part of the client's own `WITH`. The tables that keep a
-    /// listed virtual table are read by SQLite's own statements; for the client's, [`may_open`] decides.
+    /// listed virtual table, and the statistics, are read by SQLite's own statements; for the client's, [`may_open`] decides.
     fn may_name(&self, table: &str) -> bool {
         let kept = table.rsplit_once('_').filter(|(_, ending)| SHADOWS.contains(ending)).map(|(name, _)| name);
         self.access.allows_in_any_case(table)
             || (self.access.is_listed()
-                && (TABLE_FUNCTIONS.contains(&table) || kept.is_some_and(|name| self.access.allows_in_any_case(name))))
+                && (TABLE_FUNCTIONS.contains(&table)
+                    || table == STATISTICS
+                    || kept.is_some_and(|name| self.access.allows_in_any_case(name))))
     }
 }
 
@@ -138,7 +145,7 @@ impl Rules for Authorizer {
         match self.refuses(action, within) {
             None => true,
             Some(why) => {
-                *self.notes.reason.lock().unwrap_or_else(PoisonError::into_inner) = why;
+                *self.notes.reason.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
                 false
             }
         }

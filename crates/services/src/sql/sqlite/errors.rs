@@ -57,9 +57,13 @@ pub(super) fn sql_error(error: Error) -> SqlError {
         })),
         codes::AUTH | codes::READONLY => SqlError::Forbidden(message),
         codes::CONSTRAINT => SqlError::Database(Box::new(violation(code, message))),
-        codes::CORRUPT | codes::NOTADB | codes::IOERR | codes::FULL | codes::CANTOPEN | codes::PERM | codes::INTERNAL => {
-            SqlError::Internal(format!("SQLite: {message}"))
-        }
+        codes::CORRUPT
+        | codes::NOTADB
+        | codes::IOERR
+        | codes::FULL
+        | codes::CANTOPEN
+        | codes::PERM
+        | codes::INTERNAL => SqlError::Internal(format!("SQLite: {message}")),
         _ => SqlError::Database(Box::new(Reported::of(message))),
     }
 }
@@ -126,9 +130,6 @@ mod tests {
             of(codes::CHECK, "CHECK constraint failed: balance >= 0"),
             ("23514".to_owned(), some("balance >= 0"), None, None)
         );
-        assert_eq!(
-            of(codes::FOREIGN_KEY, "FOREIGN KEY constraint failed"),
-            ("23503".to_owned(), None, None, None)
-        );
+        assert_eq!(of(codes::FOREIGN_KEY, "FOREIGN KEY constraint failed"), ("23503".to_owned(), None, None, None));
     }
 }

@@ -153,6 +153,6 @@ const ALLOWED: [&str; 147] = [
 ];
 
 /// Reports whether a function, by its name in lower case, may be called.
-pub(super) fn is_allowed(name: &str) -> bool {
+pub(in crate::sql) fn is_allowed(name: &str) -> bool {
     ALLOWED.binary_search(&name).is_ok()
 }

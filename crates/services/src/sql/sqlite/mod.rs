@@ -6,7 +6,7 @@
 
 mod authorizer;
 mod errors;
-mod functions;
+pub(in crate::sql) mod functions;
 mod keys;
 mod pool;
 mod transaction;
@@ -105,6 +105,7 @@ fn run(mut pooled: Pooled, request: &SqlRequest, limits: &Limits) -> Result<Answ
 
 fn run_on(pooled: &mut Pooled, request: &SqlRequest, limits: &Limits) -> Result<Answer, Failed> {
     pooled.set_deadline(Instant::now() + limits.statement_timeout);
+    pooled.refusal();
     let transaction = needs_transaction(pooled, request)?;
     if transaction {
         // Begins as a writer, because a reader that later fails to become one would have to start over.
@@ -200,12 +201,16 @@ fn run_all(pooled: &mut Pooled, request: &SqlRequest, limits: &Limits) -> Result
 
 /// Adds the reason of a refusal to an error, because SQLite does not report it.
 fn explained(pooled: &Pooled, error: SqlError) -> SqlError {
-    match error {
+    match (error, pooled.refusal()) {
         // The second text is that of a VACUUM, which runs statements of its own.
-        SqlError::Forbidden(text) if matches!(text.as_str(), "not authorized" | "authorization denied") => {
-            SqlError::Forbidden(pooled.refusal().to_owned())
+        (SqlError::Forbidden(text), Some(reason))
+            if matches!(text.as_str(), "not authorized" | "authorization denied") =>
+        {
+            SqlError::Forbidden(reason.to_owned())
         }
-        other => other,
+        // SQLite reports a refused function as an error of the statement.
+        (SqlError::Database(_), Some(reason @ authorizer::FUNCTION)) => SqlError::Forbidden(reason.to_owned()),
+        (error, _) => error,
     }
 }
 

@@ -43,7 +43,12 @@ struct Member {
 }
 
 impl Pool {
-    pub(crate) fn open(path: &Path, access: SqlAccess, limits: &Limits, library: Library) -> Result<Self, ServicesError> {
+    pub(crate) fn open(
+        path: &Path,
+        access: SqlAccess,
+        limits: &Limits,
+        library: Library,
+    ) -> Result<Self, ServicesError> {
         let pool = Self(Arc::new(Inner {
             library,
             path: (path != Path::new(":memory:")).then(|| path.to_path_buf()),
@@ -142,9 +147,9 @@ impl Pooled {
         &self.pool.0.access
     }
 
-    /// The reason for the last refusal.
-    pub(crate) fn refusal(&self) -> &'static str {
-        *self.notes().reason.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Takes the reason for the last refusal, if there was one since the last call.
+    pub(crate) fn refusal(&self) -> Option<&'static str> {
+        self.notes().reason.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Reports whether a statement was refused that a fresh connection would run.

@@ -1,7 +1,7 @@
 //! Values between JSON and SQLite.
 
-use tenon_sqlite::{Value as Bound, ValueRef};
 use serde_json::Value;
+use tenon_sqlite::{Value as Bound, ValueRef};
 
 use crate::sql::{Cell, SqlError, base64, exact};
 
