@@ -27,6 +27,8 @@ pub struct ServicesOptions {
     pub port: Option<u16>,
     /// Begin with nothing.
     pub fresh: Option<bool>,
+    /// The folder of compiled code.
+    pub cache_dir: Option<String>,
 }
 
 /// The development services: key-value, SQL, storage, queues, cron, and a page that shows them.
@@ -50,6 +52,7 @@ impl Services {
                 host,
                 port: options.port.unwrap_or(0),
                 fresh: options.fresh.unwrap_or(false),
+                cache: options.cache_dir.map(Into::into),
                 limits: Limits::default(),
             };
             Ok(DevServices::start(options).await?)

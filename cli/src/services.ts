@@ -1,5 +1,6 @@
 /** The class `Services`: the development services inside a Node program. */
 import type { Services as NativeServices } from "@tenon/native";
+import { defaultCacheFolder } from "./cache-folder.ts";
 import { fromNative, native } from "./native.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -32,7 +33,7 @@ export class Services {
    * @throws TenonError `ADDRESS_IN_USE`, `LISTEN`, `FOLDER` or `CONFIG`
    */
   static async start(options: ServicesOptions): Promise<Services> {
-    return new Services(await fromNative(native().Services.start({ ...options })));
+    return new Services(await fromNative(native().Services.start({ ...options, cacheDir: defaultCacheFolder() })));
   }
 
   /** Such as `http://127.0.0.1:9919`; also the address of the page. */

@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use crate::host::HostSlot;
 use crate::http::guard::Guard;
 use crate::http::serve::{Health, Listener, Running, app};
-use crate::registry::{DevPart, KINDS};
+use crate::registry::{DevOpening, DevPart, KINDS};
 use crate::{Host, Limits, ServicesError, page};
 
 /// Options of the development services.
@@ -26,6 +26,8 @@ pub struct DevOptions {
     pub port: u16,
     /// Deletes the folder's data first.
     pub fresh: bool,
+    /// The folder of compiled code.
+    pub cache: Option<PathBuf>,
     /// The limits of a request.
     pub limits: Limits,
 }
@@ -44,7 +46,7 @@ impl DevServices {
     ///
     /// A folder that cannot be used, an address that is not this machine's own, or one that is in use.
     pub async fn start(options: DevOptions) -> Result<Self, ServicesError> {
-        let DevOptions { folder, host, port, fresh, limits } = options;
+        let DevOptions { folder, host, port, fresh, cache, limits } = options;
         if !host.is_loopback() {
             let message =
                 "the development services run every statement that they get, so they listen on a loopback address only";
@@ -55,7 +57,7 @@ impl DevServices {
         let slot = HostSlot::default();
         let opened = tokio::task::spawn_blocking({
             let (slot, limits) = (slot.clone(), limits.clone());
-            move || open(&folder, fresh, slot, &limits)
+            move || open(&folder, fresh, slot, cache.as_deref(), &limits)
         });
         let parts = opened.await.map_err(|error| ServicesError::Config(error.to_string()))??;
         let (routes, clocks): (Vec<_>, Vec<_>) = parts.into_iter().map(|part| (part.routes, part.clock)).unzip();
@@ -87,13 +89,22 @@ impl DevServices {
     }
 }
 
-fn open(folder: &Path, fresh: bool, host: HostSlot, limits: &Limits) -> Result<Vec<DevPart>, ServicesError> {
+fn open(
+    folder: &Path,
+    fresh: bool,
+    host: HostSlot,
+    cache: Option<&Path>,
+    limits: &Limits,
+) -> Result<Vec<DevPart>, ServicesError> {
     let fail = |error: std::io::Error| ServicesError::Folder { path: folder.to_path_buf(), reason: error.to_string() };
     if fresh && folder.exists() {
         clear(folder).map_err(fail)?;
     }
     fs::create_dir_all(folder).map_err(fail)?;
-    KINDS.iter().map(|kind| (kind.dev.open)(&folder.join(kind.dev.name), &host, limits)).collect()
+    KINDS
+        .iter()
+        .map(|kind| (kind.dev.open)(DevOpening { path: &folder.join(kind.dev.name), host: &host, cache, limits }))
+        .collect()
 }
 
 /// Deletes the services' own data in a folder, and keeps other files.

@@ -39,7 +39,16 @@ pub(crate) struct Dev {
     /// The file or folder of its data, in the common folder. A SQLite file has further files beside it.
     pub(crate) name: &'static str,
     /// Opens that file or folder.
-    pub(crate) open: fn(&Path, &HostSlot, &Limits) -> Result<DevPart, ServicesError>,
+    pub(crate) open: fn(DevOpening<'_>) -> Result<DevPart, ServicesError>,
+}
+
+/// What a part of the development services is made of.
+pub(crate) struct DevOpening<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) host: &'a HostSlot,
+    /// The folder of compiled code.
+    pub(crate) cache: Option<&'a Path>,
+    pub(crate) limits: &'a Limits,
 }
 
 /// The routes of a part of the development services, and its background task if it has one.

@@ -2,7 +2,7 @@
 
 use super::store::CronStore;
 use super::{Cron, PostgresCron, SqliteCron, routes};
-use crate::registry::{Dev, DevPart, Kind, Opened, Opening, Store, path_of};
+use crate::registry::{Dev, DevOpening, DevPart, Kind, Opened, Opening, Store, path_of};
 use crate::{Limits, ServicesError};
 
 pub(crate) static KIND: Kind = Kind {
@@ -13,7 +13,7 @@ pub(crate) static KIND: Kind = Kind {
     ],
     dev: Dev {
         name: "cron.db",
-        open: |path, host, limits| {
+        open: |DevOpening { path, host, limits, .. }| {
             let cron = Cron::open(path, host.clone())?;
             Ok(DevPart { routes: routes(cron.clone(), limits.clone()), clock: Some(Box::new(move || cron.start())) })
         },

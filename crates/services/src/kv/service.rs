@@ -2,13 +2,16 @@
 
 use super::{KvStore, RedisKv, SqliteKv, routes};
 use crate::redis_link::RedisLink;
-use crate::registry::{Dev, Kind, Opened, Opening, Store, path_of};
+use crate::registry::{Dev, DevOpening, Kind, Opened, Opening, Store, path_of};
 use crate::{Limits, ServicesError};
 
 pub(crate) static KIND: Kind = Kind {
     name: "kv",
     stores: &[Store::redis(|opening| Box::pin(redis(opening))), Store::sqlite(|opening| Box::pin(sqlite(opening)))],
-    dev: Dev { name: "kv.db", open: |path, _, limits| Ok(routes(SqliteKv::open(path)?, limits.clone()).into()) },
+    dev: Dev {
+        name: "kv.db",
+        open: |DevOpening { path, limits, .. }| Ok(routes(SqliteKv::open(path)?, limits.clone()).into()),
+    },
 };
 
 async fn redis(Opening { url, options, limits }: Opening) -> Result<Opened, ServicesError> {

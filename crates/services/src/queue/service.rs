@@ -2,7 +2,7 @@
 
 use super::{PostgresQueue, QueueStore, RedisQueue, SqliteQueue, routes};
 use crate::redis_link::RedisLink;
-use crate::registry::{Dev, Kind, Opened, Opening, Store, path_of};
+use crate::registry::{Dev, DevOpening, Kind, Opened, Opening, Store, path_of};
 use crate::{Limits, ServicesError};
 
 pub(crate) static KIND: Kind = Kind {
@@ -12,7 +12,10 @@ pub(crate) static KIND: Kind = Kind {
         Store::redis(|opening| Box::pin(redis(opening))),
         Store::sqlite(|opening| Box::pin(sqlite(opening))),
     ],
-    dev: Dev { name: "queue.db", open: |path, _, limits| Ok(routes(SqliteQueue::open(path)?, limits.clone()).into()) },
+    dev: Dev {
+        name: "queue.db",
+        open: |DevOpening { path, limits, .. }| Ok(routes(SqliteQueue::open(path)?, limits.clone()).into()),
+    },
 };
 
 async fn postgres(Opening { url, limits, .. }: Opening) -> Result<Opened, ServicesError> {

@@ -3,7 +3,7 @@
 use super::postgres::PostgresSql;
 use super::sqlite::SqliteSql;
 use super::{SqlAccess, SqlStore, routes};
-use crate::registry::{Dev, Kind, Opened, Opening, Store, path_of};
+use crate::registry::{Dev, DevOpening, Kind, Opened, Opening, Store, path_of};
 use crate::{Limits, ServicesError};
 
 pub(crate) static KIND: Kind = Kind {
@@ -14,9 +14,9 @@ pub(crate) static KIND: Kind = Kind {
     ],
     dev: Dev {
         name: "sql.db",
-        open: |path, _, limits| {
+        open: |DevOpening { path, cache, limits, .. }| {
             let access = SqlAccess::default();
-            Ok(routes(SqliteSql::open(path, access, limits.clone(), None)?, limits.clone()).into())
+            Ok(routes(SqliteSql::open(path, access, limits.clone(), cache)?, limits.clone()).into())
         },
     },
 };

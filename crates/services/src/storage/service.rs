@@ -4,7 +4,7 @@ use object_store::aws::AmazonS3Builder;
 
 use super::{BlobStore, FolderStore, S3Store, routes};
 use crate::redis_link::install_cryptography;
-use crate::registry::{Dev, Kind, Opened, Opening, Store, path_of, unknown};
+use crate::registry::{Dev, DevOpening, Kind, Opened, Opening, Store, path_of, unknown};
 use crate::{Limits, ServicesError};
 
 pub(crate) static KIND: Kind = Kind {
@@ -15,7 +15,7 @@ pub(crate) static KIND: Kind = Kind {
     ],
     dev: Dev {
         name: "storage",
-        open: |path, _, limits| Ok(routes(FolderStore::open(path)?, None, limits.clone()).into()),
+        open: |DevOpening { path, limits, .. }| Ok(routes(FolderStore::open(path)?, None, limits.clone()).into()),
     },
 };
 
