@@ -97,7 +97,7 @@ async fn the_sidecar_withstands_every_statement() {
                     let route = if statements.one_in(2) { "/sql/query" } else { "/sql/execute" };
                     let (status, body) = ask(&sidecar, route, &json!({ "sql": sql, "params": params })).await;
                     let shown: String = sql.chars().take(300).collect();
-                    assert!([200, 400, 403, 503, 504].contains(&status), "{status} {body}: {shown}");
+                    assert!([200, 400, 403, 413, 503, 504].contains(&status), "{status} {body}: {shown}");
                     assert!(!body.contains("canary"), "{shown}: {body}");
                     let most = limits().statement_timeout * 2 + Duration::from_secs(1);
                     assert!(status == 503 || begun.elapsed() < most, "{:?}: {shown}", begun.elapsed());
