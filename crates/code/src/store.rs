@@ -36,7 +36,7 @@ use crate::image;
 use crate::machine::Machine;
 
 /// Cache format version; bump it when code generation or validation changes.
-pub(crate) const FORMAT_VERSION: u32 = 6;
+pub(crate) const FORMAT_VERSION: u32 = 7;
 
 /// Extensions of a component's code, of its state, and of code that serves components with other states.
 const CODE: &str = "cwasm";

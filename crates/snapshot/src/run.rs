@@ -258,10 +258,11 @@ pub(crate) fn configured() -> Result<wasmtime::Engine, SnapshotError> {
 /// The same engine, compiling for a processor: what it compiles is run by the other one.
 pub(crate) fn configured_for(cpu: Option<&Cpu>) -> Result<wasmtime::Engine, SnapshotError> {
     let mut config = Config::new();
+    tenon_language::configure(&mut config, false);
     if let Some(cpu) = cpu {
         cpu.configure(&mut config).map_err(SnapshotError::engine)?;
     }
     // No one needs positions in the engine's code. Without the address map, the code is a quarter smaller.
-    config.epoch_interruption(true).generate_address_map(false).concurrency_support(false);
+    config.epoch_interruption(true).generate_address_map(false);
     wasmtime::Engine::new(&config).map_err(SnapshotError::engine)
 }

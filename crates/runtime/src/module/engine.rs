@@ -112,9 +112,8 @@ fn engine(slots: Arc<Slots>) -> wasmtime::Result<SharedEngine> {
 /// The settings that affect the compiled code of components with this ABI.
 fn compiler(abi: Abi) -> Config {
     let mut config = Config::new();
-    config.epoch_interruption(true).wasm_component_model(true);
-    // Only WASI 0.3 calls functions concurrently. Every other call would pay for the bookkeeping.
-    config.concurrency_support(abi == Abi::Async);
+    tenon_language::configure(&mut config, abi == Abi::Async);
+    config.epoch_interruption(true);
     // Offsets in backtraces, and tables for debuggers: a fifth of the code's size. Windows unwinds by these tables.
     config.generate_address_map(false).native_unwind_info(cfg!(windows));
     config
