@@ -9,9 +9,13 @@
 //!  component ─► one more module, whose function calls all of those; it is exported
 //! ```
 //!
-//! This resets the instance only if nothing else in it can change. [`with_restore`] reads every instruction to find out, and
-//! lists what it refuses. State that a host keeps for an instance, such as handles of resources, is not covered here.
+//! This resets the instance only if nothing else in it can change. [`with_restore`] reads every instruction to find out. It
+//! lists what it allows (`restore/module.rs`, `restore/instructions.rs`): the instances of a component with anything else are
+//! not restored, and each request gets a new one. State that a host keeps for an instance, such as handles of resources, is not covered here.
 //! The caller that restores has to know that there is none.
+
+mod instructions;
+mod module;
 
 use wasm_encoder::{
     Alias, CanonicalFunctionSection, CodeSection, ComponentAliasSection, ComponentExportKind, ComponentExportSection,
@@ -19,13 +23,13 @@ use wasm_encoder::{
     FunctionSection, ImportSection, InstanceSection, Instruction, Module, ModuleArg, ModuleSection, TypeSection,
 };
 use wasmparser::{
-    CanonicalFunction, CanonicalOption, CodeSectionReader, ComponentAlias, ComponentExternalKind, ComponentType,
-    ComponentTypeRef, DataKind, DataSectionReader, ExportSectionReader, ImportSectionReader, Instance,
-    MemorySectionReader, Operator, Parser, Payload, TableSectionReader, TypeRef, Validator, WasmFeatures,
+    CanonicalFunction, CanonicalOption, ComponentAlias, ComponentExternalKind, ComponentType, ComponentTypeRef,
+    Instance, Parser, Payload, Validator, WasmFeatures,
 };
 
+use self::module::CoreModule;
 use crate::rewrite::{Error, Rewrite};
-use crate::section::{CODE, CORE_MODULE, DATA, EXPORT, IMPORT, MEMORY, PREAMBLE, START, Section, TABLE, sections};
+use crate::section::{CORE_MODULE, PREAMBLE, Section, sections};
 
 /// Export that resets the globals of a component's modules to their initial values. It has no parameters and no
 /// results. A component must not bring its own.
@@ -40,7 +44,8 @@ pub const RESTORE: &str = "tenon-restore";
 ///
 /// - it does not have exactly one memory, or another module writes into that memory before the first call;
 /// - code can change tables, or drop data or elements;
-/// - it has objects of the garbage collector;
+/// - it has objects of the collector, exceptions among them: they would outlive the request;
+/// - it has an instruction, a section or a type that is not listed;
 /// - a mutable global is imported, starts with a computed value, or holds a reference;
 /// - code runs before the first call;
 /// - it has nested components with code, resources of its own, asynchronous functions, or two instances of a module.
@@ -102,8 +107,7 @@ impl Outline {
     fn of(component: &[u8], features: WasmFeatures) -> Result<Self, Error> {
         let mut instances = Vec::new();
         // The component was validated, its functions included. This validator counts the index spaces.
-        // Objects of the garbage collector would be another thing that can change.
-        let mut validator = Validator::new_with_features(features.difference(WasmFeatures::GC));
+        let mut validator = Validator::new_with_features(features);
         let mut inside = Vec::new();
         for payload in Parser::new(0).parse_all(component) {
             let payload = payload?;
@@ -165,12 +169,9 @@ fn look_at(payload: &Payload<'_>, instances: &mut Vec<Option<u32>>) -> Result<()
         }
         Payload::ComponentCanonicalSection(all) => {
             for function in all.clone() {
-                let is_async = |options: &[CanonicalOption]| {
-                    options.iter().any(|option| matches!(option, CanonicalOption::Async | CanonicalOption::Callback(_)))
-                };
                 match function? {
                     CanonicalFunction::Lift { options, .. } | CanonicalFunction::Lower { options, .. }
-                        if !is_async(&options) => {}
+                        if options.iter().all(is_plain) => {}
                     CanonicalFunction::ResourceDrop { .. } => {}
                     _ => return Err("it has asynchronous functions, or resources of its own".into()),
                 }
@@ -186,6 +187,21 @@ fn look_at(payload: &Payload<'_>, instances: &mut Vec<Option<u32>>) -> Result<()
         other => look_inside(other)?,
     }
     Ok(())
+}
+
+/// Returns whether an option of a lifted or lowered function is about linear memory, and about nothing else.
+fn is_plain(option: &CanonicalOption) -> bool {
+    match option {
+        CanonicalOption::UTF8
+        | CanonicalOption::UTF16
+        | CanonicalOption::CompactUTF16
+        | CanonicalOption::Memory(_)
+        | CanonicalOption::Realloc(_)
+        | CanonicalOption::PostReturn(_) => true,
+        CanonicalOption::Async | CanonicalOption::Callback(_) | CanonicalOption::CoreType(_) | CanonicalOption::Gc => {
+            false
+        }
+    }
 }
 
 /// Checks a section of a nested component, which must have no code, neither its own nor imported. It may only rename
@@ -231,97 +247,6 @@ fn look_inside(payload: &Payload<'_>) -> Result<(), Error> {
 
 fn taken() -> Error {
     format!("it exports {RESTORE}").into()
-}
-
-/// The facts about a core module that can be restored.
-struct CoreModule {
-    memories: usize,
-    has_globals: bool,
-}
-
-impl CoreModule {
-    fn of(module: &[u8]) -> Result<Self, Error> {
-        let mut memories = 0;
-        let mut writes = false;
-        for section in sections(module, PREAMBLE..module.len())? {
-            let reader = section.reader(module);
-            match section.id {
-                START => return Err("code runs before the first call".into()),
-                IMPORT => {
-                    for import in ImportSectionReader::new(reader)?.into_imports() {
-                        match import?.ty {
-                            TypeRef::Global(global) if global.mutable => {
-                                return Err("it imports a mutable global".into());
-                            }
-                            TypeRef::Memory(memory) if memory.shared => return Err("it shares a memory".into()),
-                            TypeRef::Table(table) if !table.element_type.is_func_ref() => return Err(no_functions()),
-                            _ => {}
-                        }
-                    }
-                }
-                MEMORY => {
-                    for memory in MemorySectionReader::new(reader)? {
-                        memories += 1;
-                        if memory?.shared {
-                            return Err("it shares a memory".into());
-                        }
-                    }
-                }
-                TABLE => {
-                    for table in TableSectionReader::new(reader)? {
-                        if !table?.ty.element_type.is_func_ref() {
-                            return Err(no_functions());
-                        }
-                    }
-                }
-                EXPORT => {
-                    for export in ExportSectionReader::new(reader)? {
-                        if export?.name == RESTORE {
-                            return Err(taken());
-                        }
-                    }
-                }
-                CODE => {
-                    for body in CodeSectionReader::new(reader)? {
-                        for operator in body?.get_operators_reader()? {
-                            check(&operator?)?;
-                        }
-                    }
-                }
-                DATA => {
-                    for data in DataSectionReader::new(reader)? {
-                        writes |= matches!(data?.kind, DataKind::Active { .. });
-                    }
-                }
-                _ => {}
-            }
-        }
-        if writes && memories == 0 {
-            return Err("a module writes into another's memory before the first call".into());
-        }
-        let globals = Rewrite::of(module)?.mutable_globals()?;
-        if globals.iter().any(|(_, value)| value.is_none()) {
-            return Err("a mutable global does not start with a constant number".into());
-        }
-        Ok(Self { memories, has_globals: !globals.is_empty() })
-    }
-}
-
-fn no_functions() -> Error {
-    "a table holds values other than functions".into()
-}
-
-/// Checks that an instruction changes only memory, globals, and values that end with the call.
-fn check(operator: &Operator<'_>) -> Result<(), Error> {
-    match operator {
-        Operator::TableSet { .. }
-        | Operator::TableGrow { .. }
-        | Operator::TableFill { .. }
-        | Operator::TableCopy { .. }
-        | Operator::TableInit { .. } => Err("code can change a table".into()),
-        Operator::ElemDrop { .. } | Operator::DataDrop { .. } => Err("code can drop data or elements".into()),
-        _ => Ok(()),
-    }
 }
 
 /// Adds a function to a module that sets its mutable globals to their initial values.

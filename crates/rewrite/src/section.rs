@@ -22,6 +22,8 @@ pub const FUNCTION: u8 = SectionId::Function as u8;
 pub const TABLE: u8 = SectionId::Table as u8;
 /// Memories.
 pub const MEMORY: u8 = SectionId::Memory as u8;
+/// Tags of exceptions.
+pub const TAG: u8 = SectionId::Tag as u8;
 /// Globals.
 pub const GLOBAL: u8 = SectionId::Global as u8;
 /// Exports.
