@@ -60,6 +60,8 @@ bounds! {
     FUNCTIONS = 500_000, "functions of core modules";
     /// Globals of core modules.
     GLOBALS = 200_000, "globals of core modules";
+    /// Tags of exceptions of core modules. C++ has two.
+    TAGS = 10_000, "tags of core modules";
     /// Tables and memories of core modules.
     TABLES = 4_000, "tables and memories of core modules";
     /// Initial elements of all tables, which the compiler lays out one by one.

@@ -33,6 +33,8 @@ pub struct Census {
     pub functions: u64,
     /// Globals that core modules define.
     pub globals: u64,
+    /// Tags of exceptions that core modules define.
+    pub tags: u64,
     /// Tables and memories that core modules define.
     pub tables: u64,
     /// Initial elements of those tables.
@@ -48,7 +50,7 @@ pub struct Census {
 impl Census {
     /// Refuses a census with a count beyond its bound. The reader calls it after each section, so that it stops early.
     pub(crate) fn check(&self) -> Result<(), Refused> {
-        let counts: [(Bound, u64); 18] = [
+        let counts: [(Bound, u64); 19] = [
             (bounds::BYTES, self.bytes),
             (bounds::DEPTH, self.depth),
             (bounds::TYPE_DEPTH, self.type_depth),
@@ -62,6 +64,7 @@ impl Census {
             (bounds::CORE_NAMES, self.core_names),
             (bounds::FUNCTIONS, self.functions),
             (bounds::GLOBALS, self.globals),
+            (bounds::TAGS, self.tags),
             (bounds::TABLES, self.tables),
             (bounds::ELEMENTS, self.elements),
             (bounds::SEGMENTS, self.segments),

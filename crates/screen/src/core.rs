@@ -9,6 +9,7 @@ use crate::bounds;
 use crate::census::Census;
 
 /// Section identifiers (Core 5.5).
+const CUSTOM: u8 = 0;
 const TYPE: u8 = 1;
 const IMPORT: u8 = 2;
 const FUNCTION: u8 = 3;
@@ -16,11 +17,14 @@ const TABLE: u8 = 4;
 const MEMORY: u8 = 5;
 const GLOBAL: u8 = 6;
 const EXPORT: u8 = 7;
+const START: u8 = 8;
 const ELEMENT: u8 = 9;
 const CODE: u8 = 10;
 const DATA: u8 = 11;
+const DATA_COUNT: u8 = 12;
+const TAG: u8 = 13;
 
-/// Counts the definitions of a section.
+/// Counts the definitions of a section. A section that is not listed is refused, because nothing here counts it.
 pub(crate) fn count(id: u8, mut reader: BinaryReader<'_>, census: &mut Census) -> Result<(), Refused> {
     match id {
         TYPE => {
@@ -43,7 +47,10 @@ pub(crate) fn count(id: u8, mut reader: BinaryReader<'_>, census: &mut Census) -
         GLOBAL => census.globals += entries(&mut reader)?,
         ELEMENT | DATA => census.segments += entries(&mut reader)?,
         CODE => bodies(reader, census)?,
-        _ => {}
+        TAG => census.tags += entries(&mut reader)?,
+        // One number, or nothing that a validator reads.
+        START | DATA_COUNT | CUSTOM => {}
+        id => return Err(Refused::Section { id, whose: "a core module", at: reader.original_position() }),
     }
     Ok(())
 }

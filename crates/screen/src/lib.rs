@@ -4,7 +4,7 @@
 //! instances. A small file can therefore overflow their stack or fill the memory. [`screen`] reads the whole file once,
 //! without recursion and without keeping more than a few words per nesting level, and refuses a file beyond [`BOUNDS`].
 //!
-//! It does not validate. A component that passes here is small enough for a validator, and may still be invalid.
+//! It lists the sections that it knows, and refuses all others: a section that nobody counts has no bound. It does not validate. A component that passes here is small enough for a validator, and may still be invalid.
 
 mod bounds;
 mod census;
@@ -36,6 +36,18 @@ pub enum Refused {
     /// A nested module or component does not begin as one.
     #[error("it is malformed: no WebAssembly begins at offset {0:#x}")]
     Preamble(usize),
+    /// A section that no part of the language of guests has.
+    #[error(
+        "{whose} in it has a section of the unknown kind {id} at offset {at:#x}; components must have known ones only"
+    )]
+    Section {
+        /// The section's identifier.
+        id: u8,
+        /// Where it is.
+        whose: &'static str,
+        /// The offset of its content.
+        at: usize,
+    },
     /// A component is instantiated whose definition this component does not contain.
     #[error("it instantiates a component that it does not define itself")]
     ForeignComponent,

@@ -5,8 +5,7 @@ use std::ops::Range;
 use wasmparser::{
     BinaryReader, ComponentAlias, ComponentAliasSectionReader, ComponentCanonicalSectionReader,
     ComponentExportSectionReader, ComponentExternalKind, ComponentImportSectionReader, ComponentInstance,
-    ComponentInstanceSectionReader, ComponentOuterAliasKind, ComponentTypeRef, CoreTypeSectionReader, Instance,
-    InstanceSectionReader,
+    ComponentInstanceSectionReader, ComponentOuterAliasKind, CoreTypeSectionReader, Instance, InstanceSectionReader,
 };
 
 use crate::Refused;
@@ -22,6 +21,7 @@ const COMPONENT: [u8; 8] = *b"\0asm\x0d\0\x01\0";
 
 /// Section identifiers of a component.
 mod section {
+    pub(super) const CUSTOM: u8 = 0;
     pub(super) const CORE_MODULE: u8 = 1;
     pub(super) const CORE_INSTANCE: u8 = 2;
     pub(super) const CORE_TYPE: u8 = 3;
@@ -111,7 +111,7 @@ fn leave(levels: &mut Vec<Level>, census: &mut Census) {
 }
 
 /// Counts the definitions of a component's section, and follows references to components.
-fn definitions(id: u8, mut reader: BinaryReader<'_>, levels: &mut [Level], census: &mut Census) -> Result<(), Refused> {
+fn definitions(id: u8, reader: BinaryReader<'_>, levels: &mut [Level], census: &mut Census) -> Result<(), Refused> {
     let depth = levels.len();
     let (around, own) = levels.split_at_mut(depth.saturating_sub(1));
     let Some(scope) = own.first_mut().and_then(|level| level.scope.as_mut()) else { return Ok(()) };
@@ -147,7 +147,7 @@ fn definitions(id: u8, mut reader: BinaryReader<'_>, levels: &mut [Level], censu
             for alias in ComponentAliasSectionReader::new(reader)? {
                 define(scope, 1)?;
                 match alias? {
-                    ComponentAlias::InstanceExport { kind: ComponentExternalKind::Component, .. } => scope.add(None),
+                    ComponentAlias::InstanceExport { kind, .. } => add_foreign(scope, kind),
                     ComponentAlias::Outer { kind: ComponentOuterAliasKind::Component, count, index } => {
                         let weight = match count {
                             0 => scope.component(index),
@@ -155,7 +155,14 @@ fn definitions(id: u8, mut reader: BinaryReader<'_>, levels: &mut [Level], censu
                         };
                         scope.add(weight);
                     }
-                    _ => {}
+                    ComponentAlias::CoreInstanceExport { .. }
+                    | ComponentAlias::Outer {
+                        kind:
+                            ComponentOuterAliasKind::CoreModule
+                            | ComponentOuterAliasKind::CoreType
+                            | ComponentOuterAliasKind::Type,
+                        ..
+                    } => {}
                 }
             }
         }
@@ -176,9 +183,7 @@ fn definitions(id: u8, mut reader: BinaryReader<'_>, levels: &mut [Level], censu
         section::IMPORT => {
             for import in ComponentImportSectionReader::new(reader)? {
                 define(scope, 1)?;
-                if let ComponentTypeRef::Component(_) = import?.ty {
-                    scope.add(None);
-                }
+                add_foreign(scope, import?.ty.kind());
             }
         }
         section::EXPORT => {
@@ -191,10 +196,23 @@ fn definitions(id: u8, mut reader: BinaryReader<'_>, levels: &mut [Level], censu
                 }
             }
         }
-        // A custom section, or one that no validator knows: it is skipped as a whole.
-        _ => drop(reader.read_bytes(reader.bytes_remaining())?),
+        section::CUSTOM => {}
+        // Among them the start section, which no engine implements.
+        id => return Err(Refused::Section { id, whose: "a component", at: reader.original_position() }),
     }
     Ok(())
+}
+
+/// Adds an item from elsewhere. Only components have weights.
+fn add_foreign(scope: &mut Scope, kind: ComponentExternalKind) {
+    match kind {
+        ComponentExternalKind::Component => scope.add(None),
+        ComponentExternalKind::Module
+        | ComponentExternalKind::Func
+        | ComponentExternalKind::Value
+        | ComponentExternalKind::Type
+        | ComponentExternalKind::Instance => {}
+    }
 }
 
 /// Returns the component `count` levels outside of the innermost one.

@@ -112,6 +112,7 @@ fn counts_beyond_a_bound_are_refused() {
         (7, "imports and exports of core modules"),
         (9, "segments of data and elements"),
         (11, "segments of data and elements"),
+        (13, "tags of core modules"),
     ] {
         assert!(refusal(&module(id, &leb(1_000_000))).contains(what), "{id}");
     }
@@ -153,4 +154,18 @@ fn a_file_that_ends_early_or_lies_about_its_sections_is_malformed() {
     assert!(refusal(&with_section(4, b"\0asm\x01\0\0\0")).contains("no WebAssembly begins at offset 0xa"));
     assert!(refusal(&with_section(1, &PREAMBLE)).contains("no WebAssembly begins"));
     assert!(refusal(b"no component").contains("no WebAssembly begins at offset 0x0"));
+}
+
+/// A section that nobody counts has no bound. The next versions of WebAssembly may have more of them.
+#[test]
+fn a_section_that_is_not_known_is_refused() {
+    for (known, whose, preamble) in [(13, "a core module", *b"\0asm\x01\0\0\0"), (11, "a component", PREAMBLE)] {
+        for id in 0..=u8::MAX {
+            let said = screen(&[&preamble[..], &[id, 1, 0]].concat()).map_err(|error| error.to_string());
+            // 9 is the start function of a component.
+            let is_known = id <= known && (id != 9 || whose == "a core module");
+            let expected = format!("{whose} in it has a section of the unknown kind {id} at offset 0xa; ");
+            assert_eq!(said.is_err_and(|said| said.starts_with(&expected)), !is_known, "{whose} {id}");
+        }
+    }
 }
