@@ -43,14 +43,14 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Makes a configuration. Two of three modules are tame: apart from `wasm-smith`'s fixed features, they have nothing
-/// that prevents restoring. The others use everything that the engine accepts.
+/// that prevents restoring. The others use the whole language of guests (`tenon-language`), exceptions included.
 fn config(numbers: &mut Numbers) -> Config {
     let wild = numbers.one_in(3);
     Config {
         allow_start_export: wild,
         bulk_memory_enabled: wild || numbers.one_in(2),
         disallow_traps: !numbers.one_in(4),
-        exceptions_enabled: false,
+        exceptions_enabled: wild,
         extended_const_enabled: wild,
         gc_enabled: false,
         max_imports: 0,

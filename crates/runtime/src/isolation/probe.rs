@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use wasmtime::component::{Component, Linker};
-use wasmtime::{Engine, Result, Store, Val};
+use wasmtime::{Engine, ExternRef, Result, Store, Val};
 
 use super::store::{self, Layout, State, Value};
 use crate::instance::call::{Blueprint, Instance};
@@ -29,12 +29,15 @@ pub(crate) enum Leave {
     Global(usize),
     /// A field of the host's: the request that log lines belong to.
     Field,
+    /// An object of the collector.
+    Object,
 }
 
 /// The part that was left out.
 pub(crate) enum LeftOut {
     Page(usize, Vec<u8>),
     Global(usize, Val),
+    Object,
 }
 
 /// Compares the instances of a module with the one that was made first.
@@ -170,6 +173,7 @@ impl Probe {
                 let global = store::global(&self.layout, seen.number?, place)?;
                 Some(LeftOut::Global(place, global.get(store)))
             }
+            Leave::Object => Some(LeftOut::Object),
             Leave::Field => None,
         }
     }
@@ -187,6 +191,7 @@ impl Probe {
                 let global = store::global(&self.layout, number, place).expect("it was there");
                 global.set(store, value).expect("the global is one that can be set");
             }
+            LeftOut::Object => drop(ExternRef::new(store, ()).expect("the heap has room for it")),
         }
     }
 

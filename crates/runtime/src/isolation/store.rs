@@ -130,7 +130,13 @@ pub(super) fn number(store: &mut Store<Host>) -> Result<u64> {
 pub(super) enum Value {
     Bits(u128),
     Null,
-    Function { code: [usize; 2], ty: u32, instance: usize },
+    /// An object of the collector: no fresh instance has one.
+    Object,
+    Function {
+        code: [usize; 2],
+        ty: u32,
+        instance: usize,
+    },
 }
 
 /// Numbers instances in the order in which they are met: their addresses differ from store to store.
@@ -152,7 +158,8 @@ impl Numbered {
             Val::F32(bits) => Value::Bits(bits.into()),
             Val::F64(bits) => Value::Bits(bits.into()),
             Val::V128(value) => Value::Bits(value.as_u128()),
-            Val::FuncRef(None) | Val::ExternRef(None) => Value::Null,
+            Val::FuncRef(None) | Val::ExternRef(None) | Val::ExnRef(None) => Value::Null,
+            Val::ExternRef(Some(_)) | Val::ExnRef(Some(_)) => Value::Object,
             Val::FuncRef(Some(function)) => {
                 let words = function.to_raw(store).cast::<[usize; 4]>();
                 // SAFETY: a reference to a function is two addresses of code, the number of its type, and the address of its
@@ -161,8 +168,8 @@ impl Numbered {
                 let ty = (ty & 0xffff_ffff) as u32;
                 Value::Function { code: [array, wasm], ty, instance: self.number(instance) }
             }
-            // The engine is built without a garbage collector, so that there are no other objects.
-            other => panic!("a guest has {other:?}"),
+            // Not in the language of guests (`tenon-language`).
+            Val::AnyRef(_) | Val::ContRef(_) => panic!("a guest has {value:?}"),
         }
     }
 }
@@ -172,6 +179,8 @@ pub(super) struct State {
     pub(super) memories: Vec<(String, Vec<u8>)>,
     pub(super) globals: Vec<(String, Value)>,
     pub(super) tables: Vec<(String, Vec<Value>)>,
+    /// The size of the collector's heap: 0 until a guest makes its first object.
+    collector: usize,
 }
 
 impl State {
@@ -188,7 +197,7 @@ impl State {
         for (name, table) in layout.tables(number) {
             tables.push((name, elements(&mut numbered, store, table)));
         }
-        Self { memories, globals, tables }
+        Self { memories, globals, tables, collector: store.gc_heap_capacity() }
     }
 
     /// The differences of a store: none, or the first one of each kind.
@@ -222,6 +231,10 @@ impl State {
                 found.push(format!("{name} differs, with {} elements, at {at:?}", is.len()));
             }
         }
+        let is = store.gc_heap_capacity();
+        if is != self.collector {
+            found.push(format!("the collector's heap has {is} bytes and not {}", self.collector));
+        }
         found
     }
 }
@@ -231,7 +244,8 @@ fn elements(numbered: &mut Numbered, store: &mut Store<Host>, table: Table) -> V
     (0..size)
         .map(|index| match table.get(&mut *store, index) {
             Some(Ref::Func(function)) => numbered.value(store, Val::FuncRef(function)),
-            Some(Ref::Extern(None)) => Value::Null,
+            Some(Ref::Extern(None) | Ref::Exn(None)) => Value::Null,
+            Some(Ref::Extern(Some(_)) | Ref::Exn(Some(_))) => Value::Object,
             other => panic!("element {index} of a table is {other:?}"),
         })
         .collect()

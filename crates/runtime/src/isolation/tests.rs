@@ -52,12 +52,13 @@ fn each_instance_is_what_a_fresh_one_is() {
 
 /// The comparison finds the omitted parts.
 #[test]
-fn a_page_a_global_and_a_field_that_are_not_restored_are_found() {
+fn a_page_a_global_a_field_and_an_object_that_are_not_restored_are_found() {
     for (leave, expected) in [
         // The response of a random handler stands in the first page; whether it was called, in its second global.
         (Leave::Page(0), "memory 0 of instance"),
         (Leave::Global(1), "global 1 of instance"),
         (Leave::Field, "the host has"),
+        (Leave::Object, "the collector's heap has 65536 bytes and not 0"),
         // The number of pieces stands in the first page of a module that streams.
         (Leave::Page(0), "streams, an instance that was restored: memory 0 of instance"),
     ] {
