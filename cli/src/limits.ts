@@ -40,8 +40,8 @@ export const limits = {
     default: 268435456,
     ofModule: true,
     meaning:
-      "All linear memories of an instance together. Growing fails beyond, and most guests trap then: 500. Below " +
-      "128 MiB the JavaScript engine traps before it collects garbage.",
+      "All linear memories of an instance and its exceptions together. Growing fails beyond, and most guests " +
+      "trap then: 500. Below 128 MiB the JavaScript engine traps before it collects garbage.",
   },
   max_table_elements: {
     min: 1,
@@ -341,8 +341,8 @@ export interface Limits {
   /** Size of a response body; 502 beyond. A streamed response breaks off. Default: 67108864. */
   readonly maxResponseBytes?: number;
   /**
-   * All linear memories of an instance together. Growing fails beyond, and most guests trap then: 500. Below 128 MiB
-   * the JavaScript engine traps before it collects garbage. Default: 268435456.
+   * All linear memories of an instance and its exceptions together. Growing fails beyond, and most guests trap then:
+   * 500. Below 128 MiB the JavaScript engine traps before it collects garbage. Default: 268435456.
    */
   readonly memoryLimitBytes?: number;
   /** Elements of all tables of an instance together; growing fails beyond. Default: 65536. */

@@ -105,8 +105,8 @@ limits! {
     max_upload_bytes: GIB, 0, 1024 * GIB;
     /// Size of a response body; 502 beyond. A streamed response breaks off.
     max_response_bytes: 64 * MIB, 0, 4 * GIB;
-    /// All linear memories of an instance together. Growing fails beyond, and most guests trap then: 500. Below 128 MiB
-    /// the JavaScript engine traps before it collects garbage.
+    /// All linear memories of an instance and its exceptions together. Growing fails beyond, and most guests trap then: 500.
+    /// Below 128 MiB the JavaScript engine traps before it collects garbage.
     memory_limit_bytes: 256 * MIB, MIB, 4 * GIB;
     /// Elements of all tables of an instance together; growing fails beyond.
     max_table_elements: 65_536, 1, 1_000_000;

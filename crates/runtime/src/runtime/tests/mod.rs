@@ -11,6 +11,7 @@ use crate::instance::call::EntryPoint;
 use crate::module::registry::State;
 
 mod calls;
+mod exceptions;
 mod isolation;
 mod limits;
 mod loading;
