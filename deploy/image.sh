@@ -1,13 +1,14 @@
 #!/bin/sh
 # Makes the image of deploy/Containerfile with buildah, without a daemon, a base image and a network. The libraries are those of this
-# system. Run it as root, or in `buildah unshare`, after `cargo build --profile dist -p tenon-server` and `tenon build -r --server`:
+# system. Run it as root, or in `buildah unshare`, after `cargo build --profile dist --workspace --bin tenon-server` and
+# `tenon build -r --server`:
 #
 #   deploy/image.sh <program> <project>/dist/server <image> [libpg-query.wasm]
 #
 # <image> is a name for the local store, or oci:<folder>:<tag> for an image in a folder. The code runs on processors from TARGET_CPU on:
 # x86-64-v2 or armv8-a by default, or a later one of `tenon compile --target-cpu`.
 set -eu
-[ $# -ge 3 ] || { sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 3 ] || { sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 program=$1 server=$2 image=$3 parser=${4:-}
 
 root=$(mktemp -d)

@@ -1,6 +1,6 @@
 // The program `tenon-server`: the time from its start to the first answer, with code in place of the component, as in an image; its
 // resident memory; and the sizes of what an image has.
-//   cargo build --profile dist -p tenon-server
+//   cargo build --profile dist --workspace --bin tenon-server
 //   (cd examples/hello && node ../../cli/bin/tenon.js build -r --server)
 //   node bench/server/run.mjs target/x86_64-unknown-linux-gnu/dist/tenon-server examples/hello/dist/server /run/hello/hello/Ada
 import { execFileSync, spawn } from "node:child_process";

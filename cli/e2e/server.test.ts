@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { freePort } from "../../testing/free-port.ts";
 import { developing, project } from "./develop.ts";
 import { send } from "./http.ts";
-import { root, tenon } from "./servers.ts";
+import { root, startTenon, tenon } from "./servers.ts";
 
 developing();
 
@@ -143,6 +143,23 @@ test("code in place of the components is served without a cache", async () => {
   await server.exited;
   // The folder is as it was: there is nothing left to replace.
   expect(compile("--in-place").status).toBe(0);
+});
+
+test("the addon and the program serve each other's code, because they have one language and one compiler", async () => {
+  const exchanged = join(folder, "exchanged");
+  await cp(join(folder, "in-place"), exchanged, { recursive: true });
+  const code = join(exchanged, "app.cwasm");
+  const run = await startTenon(["--trust-compiled", code], "app", folder);
+  expect((await send(run.base, { path: "/run/app/no-route" })).status).toBe(404);
+  await run.stop();
+  const component = join(at, "dist/server/app.wasm");
+  const compiled = spawnSync(process.execPath, [tenon, "compile", component, "-o", code], { encoding: "utf8" });
+  expect(compiled.status, compiled.stderr).toBe(0);
+  const server = await start(["run", join(exchanged, "server.json"), "--port", "0", "--json"], {
+    ...secrets,
+    ...stores(),
+  });
+  expect(await (await send(server.told.url, { path: "/other/who" })).json()).toEqual(["other", secrets.APP_KEY.length]);
 });
 
 test("it compiles, serves modules with a sidecar in its process, drains, and logs JSON", async () => {
