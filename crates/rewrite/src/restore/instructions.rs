@@ -32,118 +32,49 @@ const STACKS: Result<(), &str> = Err("code can switch stacks");
 const FOREIGN: Result<(), &str> = Err("code has instructions of a proposal that guests do not get");
 
 /// What resetting leaves of the changes of an instruction.
+#[rustfmt::skip] // one line each
 macro_rules! left {
     // These compute, and write to memories and globals. `memory.grow` is found where the memory is reset.
-    (mvp $op:ident) => {
-        Ok(())
-    };
-    (sign_extension $op:ident) => {
-        Ok(())
-    };
-    (saturating_float_to_int $op:ident) => {
-        Ok(())
-    };
-    (simd $op:ident) => {
-        Ok(())
-    };
-    (relaxed_simd $op:ident) => {
-        Ok(())
-    };
-    (tail_call $op:ident) => {
-        Ok(())
-    };
+    (mvp $op:ident) => { Ok(()) };
+    (sign_extension $op:ident) => { Ok(()) };
+    (saturating_float_to_int $op:ident) => { Ok(()) };
+    (simd $op:ident) => { Ok(()) };
+    (relaxed_simd $op:ident) => { Ok(()) };
+    (tail_call $op:ident) => { Ok(()) };
 
-    (bulk_memory MemoryInit) => {
-        Ok(())
-    };
-    (bulk_memory MemoryCopy) => {
-        Ok(())
-    };
-    (bulk_memory MemoryFill) => {
-        Ok(())
-    };
-    (bulk_memory DataDrop) => {
-        DROPPED
-    };
-    (bulk_memory ElemDrop) => {
-        DROPPED
-    };
-    (bulk_memory TableInit) => {
-        TABLE
-    };
-    (bulk_memory TableCopy) => {
-        TABLE
-    };
+    (bulk_memory MemoryInit) => { Ok(()) };
+    (bulk_memory MemoryCopy) => { Ok(()) };
+    (bulk_memory MemoryFill) => { Ok(()) };
+    (bulk_memory DataDrop) => { DROPPED };
+    (bulk_memory ElemDrop) => { DROPPED };
+    (bulk_memory TableInit) => { TABLE };
+    (bulk_memory TableCopy) => { TABLE };
 
-    (reference_types TypedSelect) => {
-        Ok(())
-    };
-    (reference_types TypedSelectMulti) => {
-        Ok(())
-    };
-    (reference_types RefNull) => {
-        Ok(())
-    };
-    (reference_types RefIsNull) => {
-        Ok(())
-    };
-    (reference_types RefFunc) => {
-        Ok(())
-    };
-    (reference_types TableGet) => {
-        Ok(())
-    };
-    (reference_types TableSize) => {
-        Ok(())
-    };
-    (reference_types TableSet) => {
-        TABLE
-    };
-    (reference_types TableGrow) => {
-        TABLE
-    };
-    (reference_types TableFill) => {
-        TABLE
-    };
+    (reference_types TypedSelect) => { Ok(()) };
+    (reference_types TypedSelectMulti) => { Ok(()) };
+    (reference_types RefNull) => { Ok(()) };
+    (reference_types RefIsNull) => { Ok(()) };
+    (reference_types RefFunc) => { Ok(()) };
+    (reference_types TableGet) => { Ok(()) };
+    (reference_types TableSize) => { Ok(()) };
+    (reference_types TableSet) => { TABLE };
+    (reference_types TableGrow) => { TABLE };
+    (reference_types TableFill) => { TABLE };
 
-    (exceptions TryTable) => {
-        OBJECTS
-    };
-    (exceptions Throw) => {
-        OBJECTS
-    };
-    (exceptions ThrowRef) => {
-        OBJECTS
-    };
+    (exceptions TryTable) => { OBJECTS };
+    (exceptions Throw) => { OBJECTS };
+    (exceptions ThrowRef) => { OBJECTS };
 
     // Not in the language (`tenon-language`), so validation has refused them.
-    (gc $op:ident) => {
-        OBJECTS
-    };
-    (legacy_exceptions $op:ident) => {
-        OBJECTS
-    };
-    (threads $op:ident) => {
-        THREADS
-    };
-    (shared_everything_threads $op:ident) => {
-        THREADS
-    };
-    (stack_switching $op:ident) => {
-        STACKS
-    };
-    (custom_descriptors $op:ident) => {
-        FOREIGN
-    };
-    (function_references $op:ident) => {
-        FOREIGN
-    };
-    (memory_control $op:ident) => {
-        FOREIGN
-    };
-    (wide_arithmetic $op:ident) => {
-        FOREIGN
-    };
+    (gc $op:ident) => { OBJECTS };
+    (legacy_exceptions $op:ident) => { OBJECTS };
+    (threads $op:ident) => { THREADS };
+    (shared_everything_threads $op:ident) => { THREADS };
+    (stack_switching $op:ident) => { STACKS };
+    (custom_descriptors $op:ident) => { FOREIGN };
+    (function_references $op:ident) => { FOREIGN };
+    (memory_control $op:ident) => { FOREIGN };
+    (wide_arithmetic $op:ident) => { FOREIGN };
 }
 use left;
 

@@ -20,7 +20,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
 
 use super::probe::{Leave, Probe};
-use super::requests::{in_javascript, to_random, to_streams};
+use super::requests::{in_javascript, to_random, to_streams, to_throws};
 use crate::admission::inline_poll::InlinePoll;
 use crate::config::{Limits, ModuleSource, RuntimeConfig};
 use crate::module::{Module, Reuse};
@@ -32,6 +32,9 @@ const AT_ONCE: usize = 12;
 
 /// The modules of `tenon_fixtures::streams`, bare and behind the bridge.
 const STREAMS: [&str; 2] = ["streams", "streams-bridged"];
+
+/// The module of `tenon_fixtures::exceptions`.
+const THROWS: &str = "throws";
 
 /// The settings of a campaign.
 #[derive(Clone, Debug)]
@@ -161,6 +164,11 @@ impl Round {
             modules.push(served(name, path));
         }
         plain.insert(STREAMS[0].to_string(), streams);
+        let throwing = tenon_fixtures::exceptions::throwing();
+        let path = folder.path().join("throws.wasm");
+        std::fs::write(&path, &throwing).unwrap();
+        modules.push(served(THROWS, path));
+        plain.insert(THROWS.to_string(), throwing);
         let count = modules.len() + usize::from(campaign.javascript.is_some());
         modules.extend(campaign.javascript.clone().map(|path| served("javascript", path)));
         let config = RuntimeConfig {
@@ -224,6 +232,8 @@ impl Round {
                         let name = random[usize::try_from(numbers.below(random.len() as u64)).unwrap()];
                         if STREAMS.contains(&&**name) {
                             to_streams(name, &mut numbers)
+                        } else if &**name == THROWS {
+                            to_throws(name, &mut numbers)
                         } else {
                             to_random(name, &mut numbers)
                         }

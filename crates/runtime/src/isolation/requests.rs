@@ -1,4 +1,4 @@
-//! Random requests: to random modules, to modules that stream, and to routes in JavaScript.
+//! Random requests: to random modules, to modules that stream or throw, and to routes in JavaScript.
 
 use bytes::Bytes;
 use http::Request;
@@ -52,6 +52,12 @@ pub(super) fn to_streams(module: &str, numbers: &mut Numbers) -> Request<Full<By
         _ => 'n',
     };
     let path = format!("{letter}{}", numbers.below(12));
+    request(numbers, module, &path, Vec::new())
+}
+
+/// A request to a module that throws as many exceptions as the path says (`tenon_fixtures::exceptions`).
+pub(super) fn to_throws(module: &str, numbers: &mut Numbers) -> Request<Full<Bytes>> {
+    let path = (numbers.below(4) * 50).to_string();
     request(numbers, module, &path, Vec::new())
 }
 

@@ -7,10 +7,10 @@ use super::*;
 
 const MIB: u64 = 1024 * 1024;
 
-async fn throwing(limits: Limits, isolation: Isolation) -> (Runtime, TempDir) {
+async fn serving(component: Vec<u8>, limits: Limits, isolation: Isolation) -> (Runtime, TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("throws.wasm");
-    std::fs::write(&path, exceptions::throwing()).unwrap();
+    std::fs::write(&path, component).unwrap();
     let modules = vec![ModuleSource::from_path(path).unwrap()];
     let config = RuntimeConfig { modules, limits, isolation, ..RuntimeConfig::default() };
     (Runtime::new(config).await.unwrap(), folder)
@@ -24,11 +24,13 @@ async fn throw(runtime: &Runtime, count: u32) -> u16 {
 
 #[tokio::test]
 async fn an_instance_that_can_throw_serves_one_request() {
-    let (runtime, _folder) = throwing(small(), Isolation::Request).await;
-    for request in 1..=20 {
-        // One that throws nothing is new as well.
-        assert_eq!(throw(&runtime, request % 3 * 1_000).await, 200);
-        assert_eq!(created(&runtime, "throws"), request as usize);
+    for component in [exceptions::throwing(), exceptions::keeping()] {
+        let (runtime, _folder) = serving(component, small(), Isolation::Request).await;
+        for request in 1..=20 {
+            // One that throws nothing is new as well.
+            assert_eq!(throw(&runtime, request % 3 * 1_000).await, 200);
+            assert_eq!(created(&runtime, "throws"), request as usize);
+        }
     }
 }
 
@@ -37,7 +39,7 @@ async fn an_instance_that_can_throw_serves_one_request() {
 async fn exceptions_beyond_the_memory_limit_end_their_request_alone() {
     let limits = Limits { memory_limit_bytes: 2 * MIB, ..small() };
     for isolation in [Isolation::Request, Isolation::Shared] {
-        let (runtime, _folder) = throwing(limits.clone(), isolation).await;
+        let (runtime, _folder) = serving(exceptions::throwing(), limits.clone(), isolation).await;
         for _ in 0..3 {
             assert_eq!(throw(&runtime, 200_000).await, 500);
             assert_eq!(throw(&runtime, 10_000).await, 200);
@@ -49,7 +51,7 @@ async fn exceptions_beyond_the_memory_limit_end_their_request_alone() {
 #[tokio::test]
 async fn the_collector_of_a_shared_instance_has_a_bound() {
     let limits = Limits { memory_limit_bytes: 8 * MIB, max_reuse_memory_bytes: MIB, ..small() };
-    let (runtime, _folder) = throwing(limits, Isolation::Shared).await;
+    let (runtime, _folder) = serving(exceptions::keeping(), limits, Isolation::Shared).await;
     let mut statuses = [0; 2];
     for _ in 0..100 {
         statuses[match throw(&runtime, 10_000).await {
@@ -107,7 +109,7 @@ async fn growth() {
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
     };
-    let (runtime, _folder) = throwing(small(), Isolation::Request).await;
+    let (runtime, _folder) = serving(exceptions::throwing(), small(), Isolation::Request).await;
     for _ in 0..20 {
         assert_eq!(throw(&runtime, 10_000).await, 200);
     }
