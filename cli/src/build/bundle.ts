@@ -2,11 +2,11 @@
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import type { LinkedModule } from "@tenon/native";
-import { type BuildResult, build, type Message, type Metafile } from "esbuild";
+import { type BuildResult, build, type Message, type Metafile, type Plugin } from "esbuild";
 import type { Project } from "../project/project.ts";
 import { browserForms, emptyModules } from "./browser-forms.ts";
 import { bundleError, lacksDefault } from "./bundle-error.ts";
-import { entryModule, entryName, fetchEntryModule, prologue, refuseListeners } from "./entry.ts";
+import { entryModule, entryName, fetchEntryModule, prologue, prologueName, refuseListeners } from "./entry.ts";
 import { Locales } from "./intl/locales.ts";
 import { intl } from "./intl/plugin.ts";
 import { LinkedModules } from "./linked.ts";
@@ -117,6 +117,20 @@ function isTopLevelAwait(error: unknown): boolean {
   return errors.some(({ text }) => text.startsWith("Top-level await is not available"));
 }
 
+const importPrologue = `import ${JSON.stringify(prologueName)};\n`;
+
+/** Loads the prologue as a module. */
+function prologueModule(contents: string): Plugin {
+  return {
+    name: "prologue",
+    setup({ onResolve, onLoad }) {
+      const filter = new RegExp(`^${prologueName}$`);
+      onResolve({ filter }, () => ({ path: "prologue", namespace: entryName }));
+      onLoad({ filter: /./, namespace: entryName }, () => ({ contents }));
+    },
+  };
+}
+
 const conditions = ["tenon", "worker", "import", "default"];
 
 const globalsFile = (file: string) => file.replace(/\.js$/, ".globals.mjs");
@@ -131,13 +145,18 @@ async function bundleOnce(
 ): Promise<BuildResult<{ metafile: true }>> {
   needs.begin();
   const globals = needs.globalsModule();
-  if (globals !== undefined) await writeFile(globalsFile(file), globals);
+  // Injected modules run before the entry's imports, and the prologue runs before them.
+  if (globals !== undefined) await writeFile(globalsFile(file), importPrologue + globals);
   else await rm(globalsFile(file), { force: true });
   const forms = needs.hasBrowserForms ? [browserForms(needs, conditions), emptyModules] : [];
   return build({
     absWorkingDir: project.folder,
-    stdin: { contents: needs.imports + contents, resolveDir: project.folder, sourcefile: entryName, loader: "js" },
-    banner: { js: prologue },
+    stdin: {
+      contents: importPrologue + needs.imports + contents,
+      resolveDir: project.folder,
+      sourcefile: entryName,
+      loader: "js",
+    },
     outfile: file,
     bundle: true,
     format: "esm",
@@ -147,6 +166,7 @@ async function bundleOnce(
     conditions,
     external: ["wasi:*"],
     plugins: [
+      prologueModule(prologue),
       ...forms,
       nodeModules(needs),
       intl(needs, project.folder),

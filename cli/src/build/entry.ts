@@ -11,7 +11,13 @@ import { watchThrown } from "./watch-thrown.ts";
  */
 export const entryName = "tenon-entry";
 
-/** Code that runs before all modules: until the entry itself runs, `env` and the like are refused. */
+/** The name of the module with the prologue, in imports, errors and the source map. */
+export const prologueName = `${entryName}:prologue`;
+
+/**
+ * Code that runs before all modules: until the entry itself runs, `env` and the like are refused. It is a module of the
+ * bundle, so that the bundler keeps the program's names apart from the globals that this code uses.
+ */
 export const prologue = `globalThis[Symbol.for("tenon.building")] = new Map();\n(${ownTimers})();\n(${refuseClock})();\n(${warmUpEngine})();`;
 
 /** The forms of a default export, for errors. */
@@ -114,7 +120,7 @@ warmUp(app);
 }
 
 /**
- * Has a listener of `fetch` end the build of a module that has routes: it would never be called. It stands in the prologue of
+ * Has a listener of `fetch` end the build of a module that has routes: it would never be called. It is in the prologue of
  * bundles whose handler module names `addEventListener`.
  */
 export const refuseListeners = `(${refuseFetchListeners})();`;

@@ -48,7 +48,7 @@ export function mapStack(stack: string, map: RawSourceMap): string {
     const [, index, at, within] = found;
     const file = (map.sources[index] ?? "").replace(/^(?:\.\.?\/)+/, "");
     const content = map.sourcesContent?.[index]?.split("\n");
-    const isOwn = !/(?:^|\/)(?:node_modules|ts-sdk)\/|^tenon-entry$/.test(file);
+    const isOwn = !/(?:^|\/)(?:node_modules|ts-sdk)\/|^tenon-entry(?::prologue)?$/.test(file);
     if (frame === undefined && isOwn && content !== undefined) {
       const shown = content.slice(Math.max(0, at - 2), at + 3);
       const first = Math.max(0, at - 2) + 1;
