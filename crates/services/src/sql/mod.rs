@@ -48,8 +48,12 @@ pub(crate) trait SqlStore: Clone + Send + Sync + 'static {
     /// The number of transactions that may be open at the same time.
     fn max_transactions(&self) -> usize;
 
-    /// Begins a transaction.
-    fn begin(&self, isolation: Option<Isolation>) -> impl Future<Output = Result<Self::Transaction, SqlError>> + Send;
+    /// Begins a transaction. Without `foreign_keys` it enforces none, and its commit requires that none is newly violated.
+    fn begin(
+        &self,
+        isolation: Option<Isolation>,
+        foreign_keys: bool,
+    ) -> impl Future<Output = Result<Self::Transaction, SqlError>> + Send;
 
     /// Runs the statements of a request in a transaction. A failure rolls it back.
     fn run_in(

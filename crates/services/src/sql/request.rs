@@ -68,6 +68,15 @@ impl Isolation {
     }
 }
 
+/// Reads `foreign_keys` of a batch or a transaction: true unless it is false.
+pub(crate) fn foreign_keys_of(body: &Value) -> Result<bool, Problem> {
+    match &body["foreign_keys"] {
+        Value::Null => Ok(true),
+        Value::Bool(enforced) => Ok(*enforced),
+        _ => Err(Problem::bad_request("`foreign_keys` must be true or false")),
+    }
+}
+
 /// An idempotency key, and its request.
 #[derive(Clone, Debug)]
 pub(crate) struct Keyed {
@@ -108,6 +117,8 @@ pub(crate) struct SqlRequest {
     pub(crate) statements: Vec<Statement>,
     pub(crate) mode: Mode,
     pub(crate) isolation: Option<Isolation>,
+    /// SQLite: false when foreign keys are not enforced, and the commit requires that none is newly violated.
+    pub(crate) foreign_keys: bool,
     pub(crate) keyed: Option<Keyed>,
     /// Writes the answer, before it is committed.
     pub(crate) answer: fn(&[Outcome]) -> String,

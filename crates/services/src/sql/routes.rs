@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use serde_json::{Value, json};
 
+use super::request::foreign_keys_of;
 use super::transactions::{ENDED, TRANSACTION, Transactions};
 use super::{Answer, Failed, Isolation, Keyed, Mode, Outcome, SqlRequest, SqlStore, Statement};
 use crate::Limits;
@@ -41,6 +42,9 @@ impl<S: SqlStore> Shared<S> {
             Some(_) if request.keyed.is_some() || request.isolation.is_some() => {
                 return Err(Problem::bad_request("a transaction has one isolation, and no Idempotency-Key"));
             }
+            Some(_) if !request.foreign_keys => {
+                return Err(Problem::bad_request("`foreign_keys` must be in the request that begins the transaction"));
+            }
             Some(_) => self.transactions.run(named(headers)?, headers, request).await,
         };
         ran.map_err(|Failed { statement, error }| {
@@ -65,7 +69,7 @@ pub(crate) fn routes<S: SqlStore>(store: S, limits: Limits) -> Router {
         .with_state(Shared { transactions: Transactions::new(store.clone(), limits.clone()), store, limits })
 }
 
-/// `{"isolation"}`, or an empty body → 201 with the id of a transaction.
+/// `{"isolation", "foreign_keys"}`, or an empty body → 201 with the id of a transaction.
 async fn begin<S: SqlStore>(
     State(shared): State<Shared<S>>,
     headers: HeaderMap,
@@ -73,7 +77,7 @@ async fn begin<S: SqlStore>(
 ) -> Result<Response, Problem> {
     let body = body::read_optional_json(&headers, body, &shared.limits).await?;
     let isolation = Isolation::from_json(&body["isolation"])?;
-    let id = shared.transactions.begin(isolation, &headers).await?;
+    let id = shared.transactions.begin(isolation, foreign_keys_of(&body)?, &headers).await?;
     Ok((StatusCode::CREATED, [(TRANSACTION, id.clone())], axum::Json(json!({ "id": id }))).into_response())
 }
 
@@ -120,8 +124,9 @@ async fn batch<S: SqlStore>(
     let (body, text) = body::read_json_with_text(&headers, body, &shared.limits).await?;
     let keyed = Keyed::of(&headers, "batch", &body, &text)?;
     let isolation = Isolation::from_json(&body["isolation"])?;
+    let foreign_keys = foreign_keys_of(&body)?;
     let statements = Statement::all_of_body(body, &text, &shared.limits)?;
-    let request = SqlRequest { statements, mode: Mode::Transaction, isolation, keyed, answer: results };
+    let request = SqlRequest { statements, mode: Mode::Transaction, isolation, foreign_keys, keyed, answer: results };
     Ok(answered(shared.run(&headers, request).await?))
 }
 
@@ -146,7 +151,8 @@ async fn single<S: SqlStore>(
     let (body, text) = body::read_json_with_text(headers, body, &shared.limits).await?;
     let keyed = Keyed::of(headers, route, &body, &text)?;
     let statement = Statement::of_body(body, &text, &shared.limits)?;
-    let request = SqlRequest { statements: vec![statement], mode: Mode::Single, isolation: None, keyed, answer };
+    let statements = vec![statement];
+    let request = SqlRequest { statements, mode: Mode::Single, isolation: None, foreign_keys: true, keyed, answer };
     Ok(answered(shared.run(headers, request).await?))
 }
 

@@ -240,3 +240,80 @@ async fn lists_hold_for_natural_joins_views_and_tables_of_the_same_prefix() {
         200
     );
 }
+const PARENT: &str = "CREATE TABLE parent (id INTEGER PRIMARY KEY)";
+const CHILD: &str =
+    "CREATE TABLE child (id INTEGER PRIMARY KEY, parent INTEGER REFERENCES parent (id) ON DELETE CASCADE)";
+const ROWS: [&str; 2] = ["INSERT INTO parent VALUES (1)", "INSERT INTO child VALUES (1, 1), (2, 1)"];
+const REBUILD: [&str; 4] = [
+    "CREATE TABLE other (id INTEGER PRIMARY KEY, name TEXT)",
+    "INSERT INTO other (id) SELECT id FROM parent",
+    "DROP TABLE parent",
+    "ALTER TABLE other RENAME TO parent",
+];
+
+fn batch_of(statements: &[&str], foreign_keys: bool) -> String {
+    let statements: Vec<_> = statements.iter().map(|sql| serde_json::json!({ "sql": sql })).collect();
+    serde_json::json!({ "statements": statements, "foreign_keys": foreign_keys }).to_string()
+}
+
+#[tokio::test]
+async fn a_table_is_rebuilt_without_foreign_keys_and_only_then() {
+    for in_transaction in [false, true] {
+        let sql = Tested::open("sql").await;
+        let count = async || sql.ask("POST /sql/query", &NONE, "{\"sql\":\"SELECT count(*) FROM child\"}").await.body;
+        let send = async |statements: &[&str], foreign_keys: bool| {
+            if !in_transaction {
+                return sql.ask("POST /sql/batch", &NONE, &batch_of(statements, foreign_keys)).await;
+            }
+            let body = serde_json::json!({ "foreign_keys": foreign_keys }).to_string();
+            let begun = sql.ask("POST /sql/transaction", &NONE, &body).await;
+            let named = [("tenon-transaction", begun.header("tenon-transaction"))];
+            let ran = sql.ask("POST /sql/batch", &named, &batch_of(statements, true)).await;
+            if ran.status == 200 { sql.ask("POST /sql/transaction/commit", &named, "").await } else { ran }
+        };
+        assert!(send(&[PARENT, CHILD, ROWS[0], ROWS[1]], true).await.status < 300);
+        let rebuilt = send(&REBUILD, false).await;
+        assert!(rebuilt.status < 300, "{}", rebuilt.body);
+        assert!(count().await.contains(":2}"), "{}", count().await);
+        // The next requests have foreign keys, on each connection of the pool.
+        for _ in 0..3 {
+            let refused = send(&["INSERT INTO child VALUES (3, 9)"], true).await;
+            assert!(refused.body.contains("FOREIGN KEY constraint failed"), "{}", refused.body);
+        }
+        let refused = send(&["INSERT INTO child VALUES (3, 9)"], false).await;
+        assert_eq!(refused.status, 409, "{}", refused.body);
+        assert!(refused.body.contains("row 3 of child refers to a missing row of parent"), "{}", refused.body);
+        assert!(count().await.contains(":2}"));
+        // Views that name the table are left alone on demand, and other pragmas are not changed.
+        assert!(send(&["CREATE VIEW v AS SELECT id FROM parent"], true).await.status < 300);
+        let broken = send(&REBUILD, false).await;
+        assert_eq!(broken.status, 400, "{}", broken.body);
+        assert!(broken.body.contains("error in view v"), "{}", broken.body);
+        let legacy = ["PRAGMA legacy_alter_table = ON", REBUILD[0], REBUILD[1], REBUILD[2], REBUILD[3]];
+        let rebuilt = send(&legacy, false).await;
+        assert!(rebuilt.status < 300, "{}", rebuilt.body);
+        assert_eq!(send(&["PRAGMA legacy_alter_table = ON"], true).await.status, 403);
+        assert_eq!(send(&["PRAGMA recursive_triggers = ON"], false).await.status, 403);
+        assert!(send(&ROWS, true).await.status >= 400);
+        // A row that had no parent before may stay so.
+        assert!(send(&["DELETE FROM parent", "INSERT INTO parent (id) VALUES (1)"], true).await.status < 300);
+        assert!(count().await.contains(":0}"), "deleting cascades with foreign keys");
+    }
+}
+
+#[tokio::test]
+async fn foreign_keys_stay_where_a_sidecar_limits_statements() {
+    let tables = SqlAccess { tables: Some(["child".to_owned()].into()), ..SqlAccess::default() };
+    for access in [tables, SqlAccess { read_only: true, ..SqlAccess::default() }] {
+        let sql = Tested::open_with("sql", BackendOptions { access, ..BackendOptions::default() }).await;
+        for (route, body) in
+            [("batch", batch_of(&["SELECT 1"], false)), ("transaction", "{\"foreign_keys\":false}".into())]
+        {
+            assert_eq!(sql.ask(&format!("POST /sql/{route}"), &NONE, &body).await.status, 403, "{route}");
+        }
+    }
+    let sql = Tested::open("sql").await;
+    for body in ["{\"foreign_keys\":0}", "{\"foreign_keys\":\"off\"}"] {
+        assert_eq!(sql.ask("POST /sql/transaction", &NONE, body).await.status, 400, "{body}");
+    }
+}

@@ -68,7 +68,12 @@ impl<S: SqlStore> Transactions<S> {
 
     /// Begins a transaction, and returns its id. The runtime's headers name the one that the same request has begun:
     /// while that one is open, this is an error.
-    pub(super) async fn begin(&self, isolation: Option<Isolation>, headers: &HeaderMap) -> Result<String, SqlError> {
+    pub(super) async fn begin(
+        &self,
+        isolation: Option<Isolation>,
+        foreign_keys: bool,
+        headers: &HeaderMap,
+    ) -> Result<String, SqlError> {
         let inner = &self.0;
         let outer = headers.get(TRANSACTION).and_then(|id| id.to_str().ok());
         if outer.is_some_and(|id| self.find(id, headers).is_ok()) {
@@ -76,7 +81,7 @@ impl<S: SqlStore> Transactions<S> {
         }
         let permit = timeout(inner.limits.queue_timeout, Arc::clone(&inner.permits).acquire_owned()).await;
         let Ok(Ok(permit)) = permit else { return Err(SqlError::Busy) };
-        let transaction = inner.store.begin(isolation).await?;
+        let transaction = inner.store.begin(isolation, foreign_keys).await?;
         let id = secret_id().ok_or_else(|| SqlError::Internal("there are no random numbers".to_owned()))?;
         let now = Instant::now();
         let entry = Arc::new(Entry {

@@ -216,6 +216,7 @@ impl SqlStore for PostgresSql {
     const MAX_PARAMS: usize = 65_535;
 
     async fn run(&self, request: SqlRequest) -> Result<Answer, Failed> {
+        require_foreign_keys(request.foreign_keys).map_err(Failed::before)?;
         let runs = self.decide(&request.statements).await?;
         let mut session = self.session(&runs).await.map_err(Failed::before)?;
         // The database stops a single statement by itself, and the connection can be kept.
@@ -287,7 +288,8 @@ impl SqlStore for PostgresSql {
         self.limits.max_transactions()
     }
 
-    async fn begin(&self, isolation: Option<Isolation>) -> Result<Transaction, SqlError> {
+    async fn begin(&self, isolation: Option<Isolation>, foreign_keys: bool) -> Result<Transaction, SqlError> {
+        require_foreign_keys(foreign_keys)?;
         Transaction::begin(self, isolation).await
     }
 
@@ -345,4 +347,10 @@ fn cell(row: &sqlx::postgres::PgRow, index: usize, limits: &Limits) -> Result<Ce
     let bytes = raw.as_bytes().map_err(|error| SqlError::Internal(error.to_string()))?;
     let read = decode::cell(bytes, &info, limits.max_result_bytes);
     read.map_err(|error| error.of_column(row.column(index).name(), &info))
+}
+
+/// Refuses a request without foreign keys, which PostgreSQL always enforces.
+fn require_foreign_keys(enforced: bool) -> Result<(), SqlError> {
+    let text = "`foreign_keys` is for SQLite: in PostgreSQL, drop the constraint and add it again";
+    if enforced { Ok(()) } else { Err(SqlError::Statement(text.to_owned())) }
 }

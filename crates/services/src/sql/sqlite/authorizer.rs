@@ -63,6 +63,8 @@ pub(crate) struct Notes {
     pub(crate) reason: Reason,
     /// Set once a statement names the temporary schema: the connection is not reused then.
     pub(crate) temporary: Arc<AtomicBool>,
+    /// Set while foreign keys are off, as for the rebuild of a table.
+    pub(crate) rebuilds: Arc<AtomicBool>,
     /// Set once the connection has served a request.
     pub(crate) used: Arc<AtomicBool>,
     /// Set when a statement is refused because it would read an earlier request's state.
@@ -108,7 +110,9 @@ impl Authorizer {
             A::Pragma(name, has_value) => {
                 let readable = READABLE_PRAGMAS.contains(&name) && !has_value;
                 let number = NUMBER_PRAGMAS.contains(&name) && (!has_value || read_only.is_none());
-                let known = readable || number || READING_PRAGMAS.contains(&name);
+                // How ALTER TABLE treats views and triggers that name the table.
+                let renames = name == "legacy_alter_table" && self.notes.rebuilds.load(Ordering::Relaxed);
+                let known = readable || number || renames || READING_PRAGMAS.contains(&name);
                 listed.filter(|_| !readable).or((!known).then_some("this pragma is not allowed"))
             }
             A::Schema => read_only.or(listed),

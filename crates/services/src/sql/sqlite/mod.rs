@@ -6,6 +6,7 @@
 
 mod authorizer;
 mod errors;
+mod foreign_keys;
 pub(in crate::sql) mod functions;
 mod keys;
 mod pool;
@@ -66,8 +67,8 @@ impl SqlStore for SqliteSql {
         if self.pool.is_read_only() { self.limits.max_transactions() } else { 1 }
     }
 
-    async fn begin(&self, _: Option<Isolation>) -> Result<Transaction, SqlError> {
-        Transaction::begin(self.pool.acquire().await?).await
+    async fn begin(&self, _: Option<Isolation>, foreign_keys: bool) -> Result<Transaction, SqlError> {
+        Transaction::begin(self.pool.acquire().await?, foreign_keys).await
     }
 
     async fn run_in(
@@ -107,17 +108,27 @@ fn run_on(pooled: &mut Pooled, request: &SqlRequest, limits: &Limits) -> Result<
     pooled.set_deadline(Instant::now() + limits.statement_timeout);
     pooled.refusal();
     let transaction = needs_transaction(pooled, request)?;
+    if !request.foreign_keys {
+        foreign_keys::turn_off(pooled).map_err(Failed::before)?;
+    }
     if transaction {
         // Begins as a writer, because a reader that later fails to become one would have to start over.
         let begin = if pooled.access().read_only { "BEGIN" } else { "BEGIN IMMEDIATE" };
         pooled.control(begin).map_err(|error| Failed::before(sql_error(error)))?;
     }
+    let before = match request.foreign_keys {
+        true => Ok(None),
+        false => foreign_keys::violations(pooled).map(Some).map_err(Failed::before),
+    };
     pooled.set_vacuuming(!transaction && is_vacuum(&request.statements[0].sql));
-    let result = run_all(pooled, request, limits);
+    let result = before.and_then(|before| Ok((run_all(pooled, request, limits)?, before)));
     pooled.set_vacuuming(false);
-    let result = result.and_then(|answer| {
+    let result = result.and_then(|(answer, before)| {
         if !transaction {
             return Ok(answer);
+        }
+        if let Some(before) = &before {
+            foreign_keys::require_no_more(pooled, before).map_err(Failed::before)?;
         }
         let last = request.statements.len().saturating_sub(1);
         pooled.control("COMMIT").map_err(|error| Failed::of(last, sql_error(error)))?;

@@ -147,6 +147,17 @@ impl Pooled {
         &self.pool.0.access
     }
 
+    /// Reports whether statements may not change everything that the file has.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.access().read_only || self.access().is_listed()
+    }
+
+    /// Has the connection closed after this request, whose settings no other one may have. It may change how tables are renamed.
+    pub(crate) fn keep_for_one_request(&self) {
+        self.notes().temporary.store(true, Ordering::Relaxed);
+        self.notes().rebuilds.store(true, Ordering::Relaxed);
+    }
+
     /// Takes the reason for the last refusal, if there was one since the last call.
     pub(crate) fn refusal(&self) -> Option<&'static str> {
         self.notes().reason.lock().unwrap_or_else(PoisonError::into_inner).take()

@@ -3,24 +3,33 @@
 use std::time::Instant;
 
 use super::errors::sql_error;
+use super::foreign_keys::{self, Violations};
 use super::pool::Pooled;
 use super::run_all;
 use crate::Limits;
 use crate::sql::{Answer, Failed, SqlError, SqlRequest};
 
 /// A connection on which a transaction has begun. Dropping it closes the connection, and SQLite rolls back.
-pub(crate) struct Transaction(Pooled);
+pub(crate) struct Transaction {
+    pooled: Pooled,
+    /// The violated foreign keys at its beginning, if none is enforced in it.
+    before: Option<Violations>,
+}
 
 impl Transaction {
     /// Begins as a writer. The connection is fresh, so that `changes()` and the like refer to the transaction.
-    pub(super) async fn begin(mut pooled: Pooled) -> Result<Self, SqlError> {
+    pub(super) async fn begin(mut pooled: Pooled, foreign_keys: bool) -> Result<Self, SqlError> {
         let work = move || {
             if pooled.is_used() {
                 pooled.refresh().map_err(sql_error)?;
             }
             let begin = if pooled.access().read_only { "BEGIN" } else { "BEGIN IMMEDIATE" };
+            if !foreign_keys {
+                foreign_keys::turn_off(&mut pooled)?;
+            }
             pooled.control(begin).map_err(sql_error)?;
-            Ok(Self(pooled))
+            let before = if foreign_keys { None } else { Some(foreign_keys::violations(&mut pooled)?) };
+            Ok(Self { pooled, before })
         };
         blocking(work).await.unwrap_or_else(Err)
     }
@@ -31,11 +40,11 @@ impl Transaction {
         limits: Limits,
         deadline: Instant,
     ) -> Result<(Answer, Self), Failed> {
-        let Self(mut pooled) = self;
+        let Self { mut pooled, before } = self;
         let interrupter = pooled.interrupter();
         pooled.set_deadline(deadline);
         let work = move || match run_all(&mut pooled, &request, &limits) {
-            Ok(answer) => Ok((answer, Self(pooled))),
+            Ok(answer) => Ok((answer, Self { pooled, before })),
             Err(failed) => {
                 pooled.roll_back();
                 Err(failed)
@@ -47,10 +56,11 @@ impl Transaction {
     }
 
     pub(super) async fn commit(self, deadline: Instant) -> Result<(), SqlError> {
-        let Self(mut pooled) = self;
+        let Self { mut pooled, before } = self;
         let work = move || {
             pooled.set_deadline(deadline);
-            let committed = pooled.control("COMMIT").map_err(sql_error);
+            let checked = before.map_or(Ok(()), |before| foreign_keys::require_no_more(&mut pooled, &before));
+            let committed = checked.and_then(|()| pooled.control("COMMIT").map_err(sql_error));
             if committed.is_err() {
                 pooled.roll_back();
             }
@@ -60,7 +70,7 @@ impl Transaction {
     }
 
     pub(super) async fn roll_back(self) {
-        let Self(mut pooled) = self;
+        let Self { mut pooled, .. } = self;
         if let Err(error) = blocking(move || pooled.roll_back()).await {
             tracing::error!("SQLite: {error:?}");
         }
