@@ -6,14 +6,16 @@
 //! another's leftovers in the parser's memory.
 //!
 //! 1. [`Grammar::load`] compiles the parser, or maps the code that an earlier start stored.
-//! 2. [`Grammar::parse`] returns the tree. Time, memory and depth have limits; a statement beyond one is an error.
+//! 2. [`Grammar::parse`] returns the tree, and [`Grammar::split`] the statements of a file. Time, memory and depth have limits; a statement beyond one is an error.
 //!
 //! This crate does not decide which statements are allowed: `crates/services` decides from the tree.
 
 mod imports;
 mod load;
 mod parse;
+mod split;
 mod tree;
 
 pub use load::{DIGEST, Grammar, GrammarError};
 pub use parse::ParseError;
+pub use split::{Kind, Piece, SplitError};

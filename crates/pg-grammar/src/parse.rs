@@ -23,6 +23,14 @@ pub enum ParseError {
     Failed,
 }
 
+/// The mistake in a text.
+pub(crate) struct Wrong {
+    /// Bytes before it.
+    pub(crate) at: usize,
+    /// PostgreSQL's own message.
+    pub(crate) message: String,
+}
+
 impl Grammar {
     /// Returns the statements of a text as PostgreSQL's raw parse trees. Each is an object with one key, the name of
     /// its node type. Fields that are zero, false or empty are left out, as in libpg_query. Blanks and comments have no
@@ -34,15 +42,17 @@ impl Grammar {
     ///
     /// The text is not PostgreSQL, or exceeds a limit.
     pub fn parse(&self, sql: &str) -> std::result::Result<Vec<Value>, ParseError> {
-        let json = self.tree(sql).map_err(|error| {
-            tracing::debug!("the SQL parser failed: {error:#}");
-            ParseError::Failed
-        })??;
+        let json = self.tree(sql).ok_or(ParseError::Failed)?.map_err(|wrong| ParseError::Syntax(wrong.message))?;
         statements(&json).ok_or(ParseError::Failed)
     }
 
-    /// Returns the tree as JSON.
-    fn tree(&self, sql: &str) -> Result<std::result::Result<Vec<u8>, ParseError>> {
+    /// Returns the trees as JSON; none when the parser exceeded a limit or failed.
+    pub(crate) fn tree(&self, sql: &str) -> Option<std::result::Result<Vec<u8>, Wrong>> {
+        let tree = self.run(sql);
+        tree.inspect_err(|error| tracing::debug!("the SQL parser failed: {error:#}")).ok()
+    }
+
+    fn run(&self, sql: &str) -> Result<std::result::Result<Vec<u8>, Wrong>> {
         let mut store = Store::new(self.parser.module().engine(), Host::default());
         store.limiter(|host| &mut host.limits);
         store.set_fuel(FUEL + FUEL_PER_BYTE * sql.len() as u64)?;
@@ -67,10 +77,14 @@ impl Grammar {
         let [tree, _, error] = [0, 4, 8].map(|offset| word(memory, result, offset));
         match (tree, error) {
             (Some(tree), Some(0)) if tree != 0 => Ok(Ok(text_at(memory, tree)?.to_vec())),
-            // struct PgQueryError begins with { char *message; … }
+            // struct PgQueryError { char *message; char *funcname; char *filename; int lineno; int cursorpos; … }
             (_, Some(error)) if error != 0 => {
                 let message = word(memory, error, 0).map_or(Ok(&b""[..]), |message| text_at(memory, message))?;
-                Ok(Err(ParseError::Syntax(String::from_utf8_lossy(message).into_owned())))
+                let message = String::from_utf8_lossy(message).into_owned();
+                // It counts characters from 1; 0 is no place.
+                let characters = word(memory, error, 16).unwrap_or_default().saturating_sub(1) as usize;
+                let at = sql.char_indices().nth(characters).map_or(sql.len(), |(at, _)| at);
+                Ok(Err(Wrong { at, message }))
             }
             _ => bail!("a result without a tree"),
         }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::thread;
 
-use tenon_pg_grammar::{Grammar, GrammarError, ParseError};
+use tenon_pg_grammar::{Grammar, GrammarError, Kind, ParseError};
 
 /// Returns the file in the workspace's packages, which `npm ci` installs.
 fn file() -> PathBuf {
@@ -109,4 +109,88 @@ fn its_code_is_kept() {
     let again = Grammar::load(&file(), Some(&cache)).unwrap();
     assert_eq!(written(), first);
     assert_eq!(again.parse("SELECT 1").unwrap().len(), 1);
+}
+
+fn split(file: &str) -> Vec<(usize, &str, Kind)> {
+    let pieces = GRAMMAR.split(file).unwrap_or_else(|error| panic!("{error}: {file}"));
+    pieces.into_iter().map(|piece| (piece.at, piece.sql, piece.kind)).collect()
+}
+
+fn texts(file: &str) -> Vec<&str> {
+    split(file).into_iter().map(|(_, sql, _)| sql).collect()
+}
+
+#[test]
+fn a_file_is_split_where_the_grammar_ends_statements() {
+    let atomic = "CREATE FUNCTION f(n int) RETURNS int LANGUAGE sql BEGIN ATOMIC\n SELECT n; SELECT CASE WHEN n > 1 THEN 2 END;\nEND";
+    let rule = "CREATE RULE r AS ON INSERT TO a DO ALSO (SELECT 1; SELECT 2)";
+    for (file, statements) in [
+        ("", vec![]),
+        (" -- only;\n /* a; /* nested; */ b; */ ;;\r\n", vec![]),
+        ("SELECT ';'; SELECT 2", vec!["SELECT ';'", "SELECT 2"]),
+        (r"SELECT E'it\'s; \\'; SELECT '\'; SELECT 3;", vec![r"SELECT E'it\'s; \\'", r"SELECT '\'", "SELECT 3"]),
+        ("DO $a$ $$; $b$ $a$; SELECT $1", vec!["DO $a$ $$; $b$ $a$", "SELECT $1"]),
+        (
+            "SELECT a$b$c; SELECT \"a;\"\"b\"; SELECT U&'d\\0061;' UESCAPE '!'",
+            vec!["SELECT a$b$c", "SELECT \"a;\"\"b\"", "SELECT U&'d\\0061;' UESCAPE '!'"],
+        ),
+        ("SELECT 1 -- a;\r; SELECT /* ; /* ; */ ; */ 2\r\n;é", vec![]),
+        (&format!("{atomic};\n{rule};SELECT '€;'; SELECT 1"), vec![atomic, rule, "SELECT '€;'", "SELECT 1"]),
+    ] {
+        if file.ends_with('é') {
+            assert_eq!(GRAMMAR.split(file).unwrap_err().at, file.len() - "é".len());
+            let (file, _) = file.split_at(file.len() - "é".len());
+            assert_eq!(texts(file), ["SELECT 1 -- a;", "SELECT /* ; /* ; */ ; */ 2"]);
+        } else {
+            assert_eq!(texts(file), statements, "{file}");
+        }
+    }
+}
+
+#[test]
+fn statements_that_control_transactions_and_copied_data_are_told_apart() {
+    use Kind::{Begin, Commit, CopyFromStdin, Other, Transaction};
+    for (sql, kind) in [
+        ("BEGIN", Begin),
+        ("begin transaction", Begin),
+        ("START TRANSACTION", Begin),
+        ("BEGIN ISOLATION LEVEL SERIALIZABLE", Transaction),
+        ("/* a */ COMMIT", Commit),
+        ("END WORK", Commit),
+        ("COMMIT AND CHAIN", Transaction),
+        ("ROLLBACK", Transaction),
+        ("SAVEPOINT a", Transaction),
+        ("COPY a FROM STDIN", CopyFromStdin),
+        ("COPY a FROM '/a'", Other),
+        ("COPY a FROM PROGRAM 'a'", Other),
+        ("COPY a TO STDOUT", Other),
+        ("SELECT 1", Other),
+    ] {
+        assert_eq!(split(sql).last().map(|(_, _, kind)| *kind), Some(kind), "{sql}");
+    }
+    let data = GRAMMAR.split("SELECT 1;\nCOPY a (b) FROM STDIN;\n1\tx\n\\.\nSELECT 2;").unwrap_err();
+    assert!(data.in_copied_data, "{data:?}");
+    let meta = GRAMMAR.split("SELECT 'é';\n\\connect other\n").unwrap_err();
+    assert_eq!((meta.at, meta.in_copied_data), (13, false), "{meta}");
+}
+
+/// Larger than a part, with texts, comments and bodies across the ends of parts.
+#[test]
+fn a_large_file_is_split_as_a_small_one() {
+    let statements = [
+        "INSERT INTO a VALUES ('it''s; a\n;\ntext', $x$;\n$x$)",
+        "SELECT 1 -- not the end;\n + 2",
+        "SELECT /* a;\n /* b;\n */ ;\n */ 3",
+        "CREATE FUNCTION f() RETURNS int LANGUAGE sql BEGIN ATOMIC\n SELECT 1;\n SELECT 2;\n END",
+        "SELECT E'\\';\n'",
+    ];
+    let long = format!("SELECT '{}'", ";\n".repeat(400_000));
+    let mut expected: Vec<&str> = statements.iter().cycle().take(20_000).copied().collect();
+    expected.insert(10_001, &long);
+    let file = expected.join(";\n");
+    let found = split(&file);
+    assert_eq!(found.iter().map(|(_, sql, _)| *sql).collect::<Vec<_>>(), expected);
+    assert!(found.iter().all(|(at, sql, _)| file[*at..].starts_with(sql)));
+    let wrong = GRAMMAR.split(&format!("{file};\nSELEC")).unwrap_err();
+    assert_eq!((wrong.at, &*wrong.message), (file.len() + 2, "syntax error at or near \"SELEC\""));
 }
