@@ -374,6 +374,10 @@ export interface MigrateOptions {
   folder: string
   /** The sidecar's bearer token. */
   token?: string
+  /** The file `libpg-query.wasm`, which has PostgreSQL's grammar. */
+  grammar?: string
+  /** The folder of the grammar's machine code. */
+  cache?: string
 }
 
 /** The exports of a module, or of a component. */

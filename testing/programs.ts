@@ -40,6 +40,7 @@ const programs = {
   },
   // Debian's wrappers on the PATH do not include initdb.
   postgresql: { places: [...postgresFolders(), "initdb"], install: debian("postgresql") },
+  sqlite3: { places: ["sqlite3"], install: debian("sqlite3") },
   pgbouncer: { places: ["pgbouncer", "/usr/sbin/pgbouncer"], install: debian("pgbouncer") },
   chromium: {
     variable: "CHROMIUM",

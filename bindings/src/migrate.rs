@@ -6,7 +6,7 @@ use napi::bindgen_prelude::PromiseRaw;
 use napi::{Env, Result};
 use napi_derive::napi;
 use tenon_transport::Sidecar;
-use tenon_work::SidecarAddress;
+use tenon_work::{GrammarFile, SidecarAddress};
 
 use crate::failure::{Failure, promise};
 use crate::in_process;
@@ -20,6 +20,10 @@ pub struct MigrateOptions {
     pub folder: String,
     /// The sidecar's bearer token.
     pub token: Option<String>,
+    /// The file `libpg-query.wasm`, which has PostgreSQL's grammar.
+    pub grammar: Option<String>,
+    /// The folder of the grammar's machine code.
+    pub cache: Option<String>,
 }
 
 /// The result of `migrate`.
@@ -37,12 +41,13 @@ pub struct Migrated {
 /// `BACKEND`, `CONFIG` or `FOLDER`.
 #[napi]
 pub fn migrate<'env>(env: &'env Env, options: MigrateOptions) -> Result<PromiseRaw<'env, Migrated>> {
-    let MigrateOptions { address, folder, token } = options;
+    let MigrateOptions { address, folder, token, grammar, cache } = options;
     let migrate = async move {
         let usage = |error: tenon_transport::AddressError| Failure::new("USAGE", error.to_string());
         let sidecar = Sidecar::new("db", in_process::address(&address).map_err(usage)?)?;
         let sidecar = SidecarAddress::new(sidecar, token.as_deref())?;
-        Ok(tenon_work::migrate(sidecar, Path::new(&folder)).await?)
+        let grammar = GrammarFile { file: grammar.map(Into::into), cache: cache.map(Into::into) };
+        Ok(tenon_work::migrate(sidecar, Path::new(&folder), grammar).await?)
     };
     promise(env, migrate, |tenon_work::Migrated { dialect, applied, before }| Migrated {
         dialect: dialect.to_string(),

@@ -1,7 +1,9 @@
 /** Migrations of a database behind a sidecar: SQL files that are applied once each, in one transaction. */
+import { defaultCacheFolder } from "./cache-folder.ts";
 import { startInProcess } from "./in-process.ts";
 import { fromNative, native } from "./native.ts";
 import type { InProcessSidecar } from "./runtime.ts";
+import { grammarFile } from "./sidecar.ts";
 
 /** Options of {@link migrate}. */
 export interface MigrateOptions {
@@ -40,6 +42,7 @@ export async function migrate({ address, folder, token }: MigrateOptions): Promi
       await sidecar.close();
     }
   }
-  const options = { address, folder, ...(token === undefined ? {} : { token }) };
+  const grammar = { grammar: grammarFile(), cache: defaultCacheFolder() };
+  const options = { address, folder, ...grammar, ...(token === undefined ? {} : { token }) };
   return (await fromNative(native().migrate(options))) as Migrated;
 }

@@ -97,7 +97,7 @@ export class Sidecar {
   }
 }
 
-/** PostgreSQL's grammar as WebAssembly, from its package. */
-function grammarFile(): string {
+/** PostgreSQL's grammar as WebAssembly, from its package. @internal */
+export function grammarFile(): string {
   return requireHere.resolve("libpg-query/wasm/libpg-query.wasm");
 }

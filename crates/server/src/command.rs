@@ -146,6 +146,9 @@ pub(crate) struct MigrateOptions {
     /// File with the sidecar's bearer token; without it the token is in TENON_SIDECAR_TOKEN, if any
     #[arg(long)]
     pub(crate) token_file: Option<PathBuf>,
+    /// The file libpg-query.wasm, which PostgreSQL needs; without it, the one beside this program
+    #[arg(long)]
+    pub(crate) parser: Option<PathBuf>,
     /// Print a line {"dialect", "applied", "before"}
     #[arg(long)]
     pub(crate) json: bool,

@@ -9,22 +9,24 @@
 //!
 //! ```text
 //!  Consumers ─► Service::ask (lease) ─► Runtime::handle ─► Service::ask (done, retry)
-//!  migrate   ─► Service::ask (/sql/batch)
+//!  migrate   ─► script (statements of a file) ─► Service::ask (/sql/batch, /sql/transaction)
 //! ```
 
+mod apply;
 mod consumer;
 mod cron;
 mod migrate;
 mod queue;
 mod route;
+mod script;
 mod service;
-mod statements;
 mod work;
 
 pub use consumer::Report;
 pub use cron::Declaration;
 pub use migrate::{MigrateError, Migrated, migrate};
 pub use queue::QueueOptions;
+pub use script::GrammarFile;
 pub use service::{Answer, AskError, Service, SidecarAddress, TokenError};
 pub use work::{Consumers, Tasks, Work, WorkError};
 

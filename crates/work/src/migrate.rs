@@ -11,11 +11,13 @@ use http::{Method, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use tenon_pg_grammar::Grammar;
 use tenon_transport::Address;
 use thiserror::Error;
 
+use crate::apply::apply;
+use crate::script::{GrammarFile, Script, ScriptError, of_postgres, of_sqlite};
 use crate::service::{Answer, AskError, Service, SidecarAddress};
-use crate::statements::statements_of;
 
 /// Time for an answer. A migration may rewrite a large table.
 const TIMEOUT: Duration = Duration::from_secs(600);
@@ -70,21 +72,29 @@ pub enum MigrateError {
     /// The sidecar refuses the table of applied files.
     #[error("the table {TABLE} cannot be made: {0}")]
     Table(String),
-    /// The sidecar refuses a file.
+    /// The sidecar refuses a file, or a file is not what its database reads.
     #[error("{0} was not applied: {1}")]
     Refused(String, String),
+    /// PostgreSQL's grammar, which splits files, is missing.
+    #[error("files for PostgreSQL cannot be read: {0}")]
+    Grammar(String),
     /// The answer of the sidecar is not the expected one.
     #[error("the table {TABLE} cannot be read: {0}")]
     Answer(String),
 }
 
 impl MigrateError {
+    pub(crate) fn unanswered(service: &Service, source: AskError) -> Self {
+        Self::Ask { address: service.address().clone(), source }
+    }
+
     /// Its code for programs.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
             Self::None { .. } | Self::Read { .. } => "FOLDER",
             Self::Changed(_) => "CONFIG",
+            Self::Grammar(_) => "CONFIG",
             Self::Ask { .. } | Self::Table(_) | Self::Refused(..) | Self::Answer(_) => "BACKEND",
         }
     }
@@ -101,6 +111,10 @@ impl MigrateError {
                     .to_string()
             }
             Self::Refused(..) => "correct the file, and migrate again".to_string(),
+            Self::Grammar(_) => {
+                "libpg-query.wasm is in the npm package libpg-query: put it beside tenon-server, or name it with --parser"
+                    .to_string()
+            }
             Self::Read { .. } | Self::Answer(_) => return None,
         })
     }
@@ -112,32 +126,71 @@ impl MigrateError {
 /// # Errors
 ///
 /// [`MigrateError`]. Files before the one that failed stay applied.
-pub async fn migrate(sidecar: SidecarAddress, folder: &Path) -> Result<Migrated, MigrateError> {
+pub async fn migrate(sidecar: SidecarAddress, folder: &Path, grammar: GrammarFile) -> Result<Migrated, MigrateError> {
     let service = &Service::new(sidecar, TIMEOUT);
     let dialect = dialect(service).await?;
     let files = files_of(folder, dialect)?;
     let before = applied(service).await?;
     let mut done = Vec::new();
+    let mut reader = Reader { dialect, file: grammar, grammar: None };
     for (name, text) in files {
         let digest = digest(&text);
         if is_applied(&before, &name, &digest)? {
             continue;
         }
-        let places = if dialect == "sqlite" { "?1, ?2, ?3" } else { "$1, $2, $3" };
-        let at = Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true);
-        // The note is first, so that one of two concurrent migrations waits for the other.
-        let mut statements = vec![json!({
-            "sql": format!("INSERT INTO {TABLE} (name, digest, applied_at) VALUES ({places})"),
-            "params": [name, digest, at],
-        })];
-        statements.extend(statements_of(&text).into_iter().map(|sql| json!({ "sql": sql })));
-        match batch(service, statements).await? {
+        let (found, script) = reader.read(text).await?;
+        reader = found;
+        let wrong =
+            |ScriptError { line, problem }| MigrateError::Refused(name.clone(), format!("line {line}: {problem}"));
+        let script = script.map_err(wrong)?;
+        match apply(service, &note(dialect, &name, &digest), &script).await? {
             None => done.push(name),
             Some(_) if is_applied(&applied(service).await?, &name, &digest)? => {}
             Some(refused) => return Err(MigrateError::Refused(name, refused)),
         }
     }
     Ok(Migrated { dialect, applied: done, before: before.into_keys().collect() })
+}
+
+/// The statement that notes a file as applied.
+fn note(dialect: &str, name: &str, digest: &str) -> Value {
+    let places = if dialect == "sqlite" { "?1, ?2, ?3" } else { "$1, $2, $3" };
+    json!({
+        "sql": format!("INSERT INTO {TABLE} (name, digest, applied_at) VALUES ({places})"),
+        "params": [name, digest, Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true)],
+    })
+}
+
+/// Reads files of one dialect.
+struct Reader {
+    dialect: &'static str,
+    file: GrammarFile,
+    /// PostgreSQL's grammar, once a file was read with it.
+    grammar: Option<Grammar>,
+}
+
+impl Reader {
+    /// Reads a file on a thread that may block.
+    async fn read(mut self, text: String) -> Result<(Self, Result<Script, ScriptError>), MigrateError> {
+        let work = move || {
+            if self.dialect == "sqlite" {
+                return Ok((self, of_sqlite(&text)));
+            }
+            let grammar = match self.grammar.take() {
+                Some(grammar) => grammar,
+                None => load(&self.file)?,
+            };
+            let script = of_postgres(&grammar, &text);
+            Ok((Self { grammar: Some(grammar), ..self }, script))
+        };
+        tokio::task::spawn_blocking(work).await.map_err(|error| MigrateError::Grammar(error.to_string()))?
+    }
+}
+
+fn load(GrammarFile { file, cache }: &GrammarFile) -> Result<Grammar, MigrateError> {
+    let missing = || MigrateError::Grammar("libpg-query.wasm is missing, which has PostgreSQL's grammar".to_owned());
+    let file = file.as_deref().ok_or_else(missing)?;
+    Grammar::load(file, cache.as_deref()).map_err(|error| MigrateError::Grammar(error.to_string()))
 }
 
 async fn dialect(service: &Service) -> Result<&'static str, MigrateError> {
@@ -151,7 +204,7 @@ async fn query(service: &Service, sql: &str) -> Result<Answer, MigrateError> {
 
 async fn post(service: &Service, path: &str, json: &Value) -> Result<Answer, MigrateError> {
     let answer = service.ask(Method::POST, path, Some(json)).await;
-    answer.map_err(|source| MigrateError::Ask { address: service.address().clone(), source })
+    answer.map_err(|source| MigrateError::unanswered(service, source))
 }
 
 /// Runs statements in one transaction. Returns the reason if they are refused.

@@ -139,7 +139,21 @@ impl Service {
     ///
     /// [`AskError`] when there is no whole answer.
     pub async fn ask(&self, method: Method, path: &str, json: Option<&Value>) -> Result<Answer, AskError> {
+        self.ask_in(None, method, path, json).await
+    }
+
+    /// Sends a request as [`Self::ask`], in a transaction of the sidecar `sql` if there is one.
+    pub(crate) async fn ask_in(
+        &self,
+        transaction: Option<&str>,
+        method: Method,
+        path: &str,
+        json: Option<&Value>,
+    ) -> Result<Answer, AskError> {
         let mut request = Request::builder().method(method).uri(format!("{}{path}", self.base));
+        if let Some(transaction) = transaction {
+            request = request.header("tenon-transaction", transaction);
+        }
         if let Some(token) = &self.token {
             request = request.header(AUTHORIZATION, token);
         }

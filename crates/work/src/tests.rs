@@ -19,7 +19,8 @@ use crate::cron::Cron;
 use crate::queue::Queue;
 use crate::route::{RouteCall, Routes};
 use crate::{
-    Consumers, Declaration, MigrateError, QueueOptions, Service, SidecarAddress, Tasks, Work, WorkError, migrate,
+    Consumers, Declaration, GrammarFile, MigrateError, QueueOptions, Service, SidecarAddress, Tasks, Work, WorkError,
+    migrate,
 };
 
 mod migrations;
