@@ -345,6 +345,12 @@ impl Reservation {
         Self { account: self.account.clone(), bytes }
     }
 
+    /// Adds another reservation of the same account.
+    pub fn merge(&mut self, mut other: Self) {
+        debug_assert!(Arc::ptr_eq(&self.account.0, &other.account.0), "both must be of one account");
+        self.bytes += std::mem::take(&mut other.bytes);
+    }
+
     /// Releases the bytes beyond `bytes`.
     pub fn shrink_to(&mut self, bytes: usize) {
         if let Some(less) = self.bytes.checked_sub(bytes) {

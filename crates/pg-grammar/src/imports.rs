@@ -11,14 +11,16 @@ use wasmtime::{
     Val, ValType, bail,
 };
 
+use crate::load::FIXED_PAGES;
+
 /// Name of the import module that Emscripten uses.
 const MODULE: &str = "a";
 
 /// Imports that call a function of the table.
 const INVOKE: [&str; 13] = ["a", "b", "d", "e", "f", "g", "h", "i", "j", "k", "l", "n", "y"];
 
-/// Maximum memory of a parser in bytes. A statement of 10 MiB in one text needs 105 MiB.
-const MEMORY: usize = 256 << 20;
+/// Bytes of a page of WebAssembly's memory.
+const PAGE: usize = 64 << 10;
 
 /// The WASI error code "bad file descriptor".
 const BAD_DESCRIPTOR: i32 = 8;
@@ -29,9 +31,11 @@ pub(crate) struct Host {
     pub(crate) exports: Option<Exports>,
 }
 
-impl Default for Host {
-    fn default() -> Self {
-        let limits = StoreLimitsBuilder::new().memory_size(MEMORY).instances(1).memories(1).tables(1).build();
+impl Host {
+    /// `heap` is the limit of the parser's heap in bytes.
+    pub(crate) fn new(heap: usize) -> Self {
+        let memory = FIXED_PAGES * PAGE + heap;
+        let limits = StoreLimitsBuilder::new().memory_size(memory).instances(1).memories(1).tables(1).build();
         Self { limits, exports: None }
     }
 }
@@ -126,7 +130,9 @@ fn resize_heap(mut caller: Caller<'_, Host>, params: &[Val], results: &mut [Val]
     let memory = exports(&caller)?.memory;
     let missing = wanted.saturating_sub(memory.data_size(&caller) as u64);
     let page = memory.page_size(&caller);
-    results[0] = Val::I32(i32::from(memory.grow(&mut caller, missing.div_ceil(page)).is_ok()));
+    // A trap, because PostgreSQL would report the lack of memory as a mistake of the statement.
+    memory.grow(&mut caller, missing.div_ceil(page))?;
+    results[0] = Val::I32(1);
     Ok(())
 }
 

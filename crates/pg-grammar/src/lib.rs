@@ -1,4 +1,4 @@
-//! PostgreSQL's own grammar: parses a statement and returns its raw parse tree as JSON.
+//! PostgreSQL's own grammar: parses a statement into its raw parse tree.
 //!
 //! The parser is libpg_query, PostgreSQL 18's scanner and grammar, compiled to WebAssembly and published as the npm
 //! package `libpg-query`. It runs in wasmtime, because the statements come from modules and the parser is C. A fault in
@@ -6,7 +6,8 @@
 //! another's leftovers in the parser's memory.
 //!
 //! 1. [`Grammar::load`] compiles the parser, or maps the code that an earlier start stored.
-//! 2. [`Grammar::parse`] returns the tree, and [`Grammar::split`] the statements of a file. Time, memory and depth have limits; a statement beyond one is an error.
+//! 2. [`Grammar::parse`] passes on the tree, and [`Grammar::split`] returns the statements of a file. Memory and depth have
+//!    limits; a statement beyond one is an error. An [`Interrupt`] ends a parse whose time is over.
 //!
 //! This crate does not decide which statements are allowed: `crates/services` decides from the tree.
 
@@ -17,5 +18,6 @@ mod split;
 mod tree;
 
 pub use load::{DIGEST, Grammar, GrammarError};
-pub use parse::ParseError;
+pub use parse::{Bounds, Interrupt, ParseError};
 pub use split::{Kind, Piece, SplitError};
+pub use tree::Tree;

@@ -15,6 +15,15 @@ use crate::imports::{self, Host};
 /// other imports: see `imports`.
 pub const DIGEST: &str = "378b64e6182f65c71ad5dbd2c31c81e9dfed7d2f2debfb4b51c0d0de8fa2ae36";
 
+/// The module's memory section. Its memory begins with 2,048 pages, most of which nothing needs.
+const MEMORY: [u8; 9] = [5, 7, 1, 1, 0x80, 0x10, 0x80, 0x80, 1];
+
+/// The same section with [`FIXED_PAGES`], so that all of the heap is allocated by `memory.grow`, which is limited.
+const SMALLER_MEMORY: [u8; 9] = [5, 7, 1, 1, 0x8f, 0x04, 0x80, 0x80, 1];
+
+/// Pages of the parser's constants and stack. The heap begins in the last of them.
+pub(crate) const FIXED_PAGES: usize = 527;
+
 /// Extension of the stored code.
 const CODE: &str = "grammar";
 
@@ -64,16 +73,25 @@ impl Grammar {
         if hex(&Sha256::digest(&bytes)) != DIGEST {
             return Err(GrammarError::OtherBuild(file.to_path_buf()));
         }
+        let bytes = with_smaller_memory(bytes).ok_or_else(|| GrammarError::OtherBuild(file.to_path_buf()))?;
         Self::link(&bytes, cache).map_err(GrammarError::Module)
     }
 
     fn link(bytes: &[u8], cache: Option<&Path>) -> wasmtime::Result<Self> {
         let mut config = Config::new();
-        config.consume_fuel(true).max_wasm_stack(STACK);
+        config.epoch_interruption(true).max_wasm_stack(STACK);
         let engine = Engine::new(&config)?;
         let module = tenon_module_cache::load(&engine, bytes, CODE, cache)?;
         let mut linker = Linker::new(&engine);
         imports::link(&mut linker, &module)?;
         Ok(Self { parser: linker.instantiate_pre(&module)? })
     }
+}
+
+/// Replaces the module's one memory section.
+fn with_smaller_memory(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
+    let mut places = bytes.windows(MEMORY.len()).enumerate().filter(|(_, found)| *found == MEMORY);
+    let (Some((place, _)), None) = (places.next(), places.next()) else { return None };
+    bytes[place..place + MEMORY.len()].copy_from_slice(&SMALLER_MEMORY);
+    Some(bytes)
 }

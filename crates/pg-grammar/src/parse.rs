@@ -1,16 +1,14 @@
 //! Parses one statement in one instance.
 
-use serde_json::Value;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use thiserror::Error;
-use wasmtime::{Result, Store, TypedFunc, bail};
+use wasmtime::{Engine, Result, Store, TypedFunc, UpdateDeadline, bail};
 
 use crate::imports::{Exports, Host};
 use crate::load::Grammar;
-use crate::tree;
-
-/// Fuel (about one unit per WebAssembly instruction): a base amount, and an amount for each byte of the statement.
-const FUEL: u64 = 20_000_000;
-const FUEL_PER_BYTE: u64 = 20_000;
+use crate::tree::{self, Tree, Unread};
 
 /// The reason why a text has no tree.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -18,9 +16,54 @@ pub enum ParseError {
     /// The text is not PostgreSQL; the message is PostgreSQL's own.
     #[error("{0}")]
     Syntax(String),
-    /// The parser exceeded a limit or failed.
+    /// The parser exceeded its memory or depth, or failed.
     #[error("the statement is too large or nested too deeply to be parsed")]
     Failed,
+    /// [`Interrupt::fire`] was called.
+    #[error("parsing the statement took too long")]
+    Interrupted,
+}
+
+/// Limit in bytes of an error message. PostgreSQL repeats the text from the error on, which may be all of it.
+const MAX_MESSAGE: usize = 1024;
+
+/// Memory that one parse may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Bytes of the parser's heap. Its constants and its stack take some 2 MiB more.
+    pub heap: usize,
+    /// Bytes of the tree.
+    pub tree: usize,
+}
+
+impl Bounds {
+    /// Returns all bytes.
+    #[must_use]
+    pub const fn total(self) -> usize {
+        self.heap + self.tree
+    }
+}
+
+/// Ends parses from another thread. Clones end the same ones.
+#[derive(Clone)]
+pub struct Interrupt {
+    engine: Engine,
+    fired: Arc<AtomicBool>,
+}
+
+impl Interrupt {
+    /// Ends the parse that was given this interrupt, or is given it later.
+    pub fn fire(&self) {
+        self.fired.store(true, Ordering::SeqCst);
+        // Running code looks at the flag when it sees a new epoch.
+        self.engine.increment_epoch();
+    }
+
+    /// Reports whether [`Interrupt::fire`] was called.
+    #[must_use]
+    pub fn is_fired(&self) -> bool {
+        self.fired.load(Ordering::SeqCst)
+    }
 }
 
 /// The mistake in a text.
@@ -32,30 +75,69 @@ pub(crate) struct Wrong {
 }
 
 impl Grammar {
-    /// Returns the statements of a text as PostgreSQL's raw parse trees. Each is an object with one key, the name of
-    /// its node type. Fields that are zero, false or empty are left out, as in libpg_query. Blanks and comments have no
-    /// statement.
+    /// Makes an interrupt for a parse.
+    #[must_use]
+    pub fn interrupt(&self) -> Interrupt {
+        Interrupt { engine: self.parser.module().engine().clone(), fired: Arc::default() }
+    }
+
+    /// Passes the statements of a text to `read`, as PostgreSQL's raw parse trees. Each is an object with one field,
+    /// the name of its node type. Fields that are zero, false or empty are left out, as in libpg_query. Blanks and
+    /// comments have no statement.
     ///
     /// It computes for 50 µs or more and needs 2 MiB of stack, so call it on a thread that may block.
     ///
     /// # Errors
     ///
-    /// The text is not PostgreSQL, or exceeds a limit.
-    pub fn parse(&self, sql: &str) -> std::result::Result<Vec<Value>, ParseError> {
-        let json = self.tree(sql).ok_or(ParseError::Failed)?.map_err(|wrong| ParseError::Syntax(wrong.message))?;
-        statements(&json).ok_or(ParseError::Failed)
+    /// The text is not PostgreSQL, exceeds a limit, or the interrupt has fired.
+    pub fn parse<R>(
+        &self,
+        sql: &str,
+        bounds: Bounds,
+        interrupt: &Interrupt,
+        read: impl FnOnce(&[&Tree<'_>]) -> R,
+    ) -> std::result::Result<R, ParseError> {
+        match self.json(sql, bounds.heap, interrupt, |json| statements(json, bounds.tree, read)) {
+            Some(Ok(read)) => read,
+            Some(Err(wrong)) => Err(ParseError::Syntax(wrong.message)),
+            None if interrupt.is_fired() => Err(ParseError::Interrupted),
+            None => Err(ParseError::Failed),
+        }
     }
 
-    /// Returns the trees as JSON; none when the parser exceeded a limit or failed.
-    pub(crate) fn tree(&self, sql: &str) -> Option<std::result::Result<Vec<u8>, Wrong>> {
-        let tree = self.run(sql);
-        tree.inspect_err(|error| tracing::debug!("the SQL parser failed: {error:#}")).ok()
+    /// Passes the trees as JSON to `read`. None when the parser exceeded a limit, failed, or was interrupted.
+    pub(crate) fn json<R>(
+        &self,
+        sql: &str,
+        heap: usize,
+        interrupt: &Interrupt,
+        read: impl FnOnce(&[u8]) -> R,
+    ) -> Option<std::result::Result<R, Wrong>> {
+        let done = self.run(sql, heap, interrupt, read);
+        done.inspect_err(|error| tracing::debug!("the SQL parser failed: {error:#}")).ok()
     }
 
-    fn run(&self, sql: &str) -> Result<std::result::Result<Vec<u8>, Wrong>> {
-        let mut store = Store::new(self.parser.module().engine(), Host::default());
+    fn run<R>(
+        &self,
+        sql: &str,
+        heap: usize,
+        interrupt: &Interrupt,
+        read: impl FnOnce(&[u8]) -> R,
+    ) -> Result<std::result::Result<R, Wrong>> {
+        let mut store = Store::new(self.parser.module().engine(), Host::new(heap));
         store.limiter(|host| &mut host.limits);
-        store.set_fuel(FUEL + FUEL_PER_BYTE * sql.len() as u64)?;
+        store.set_epoch_deadline(1);
+        let fired = interrupt.clone();
+        store.epoch_deadline_callback(move |_| {
+            if fired.is_fired() {
+                bail!("interrupted");
+            }
+            Ok(UpdateDeadline::Continue(1))
+        });
+        // An interrupt from here on is seen by the callback.
+        if interrupt.is_fired() {
+            bail!("interrupted");
+        }
         let instance = self.parser.instantiate(&mut store)?;
         let exports = Exports::of(&instance, &mut store)?;
         let memory = exports.memory;
@@ -76,15 +158,14 @@ impl Grammar {
         let memory = memory.data(&store);
         let [tree, _, error] = [0, 4, 8].map(|offset| word(memory, result, offset));
         match (tree, error) {
-            (Some(tree), Some(0)) if tree != 0 => Ok(Ok(text_at(memory, tree)?.to_vec())),
+            (Some(tree), Some(0)) if tree != 0 => Ok(Ok(read(text_at(memory, tree)?))),
             // struct PgQueryError { char *message; char *funcname; char *filename; int lineno; int cursorpos; … }
             (_, Some(error)) if error != 0 => {
                 let message = word(memory, error, 0).map_or(Ok(&b""[..]), |message| text_at(memory, message))?;
-                let message = String::from_utf8_lossy(message).into_owned();
                 // It counts characters from 1; 0 is no place.
                 let characters = word(memory, error, 16).unwrap_or_default().saturating_sub(1) as usize;
                 let at = sql.char_indices().nth(characters).map_or(sql.len(), |(at, _)| at);
-                Ok(Err(Wrong { at, message }))
+                Ok(Err(Wrong { at, message: shortened(message) }))
             }
             _ => bail!("a result without a tree"),
         }
@@ -106,8 +187,23 @@ fn text_at(memory: &[u8], pointer: u32) -> Result<&[u8]> {
     }
 }
 
-fn statements(json: &[u8]) -> Option<Vec<Value>> {
-    let Value::Object(mut whole) = tree::read(json)? else { return None };
-    let Value::Array(statements) = whole.remove("stmts")? else { return None };
-    statements.into_iter().map(|mut statement| statement.get_mut("stmt").map(Value::take)).collect()
+/// The message as a text, cut off behind [`MAX_MESSAGE`] bytes.
+fn shortened(message: &[u8]) -> String {
+    let mut text = String::from_utf8_lossy(&message[..message.len().min(MAX_MESSAGE)]).into_owned();
+    if message.len() > MAX_MESSAGE {
+        text.push('…');
+    }
+    text
+}
+
+fn statements<R>(json: &[u8], room: usize, read: impl FnOnce(&[&Tree<'_>]) -> R) -> std::result::Result<R, ParseError> {
+    let whole = tree::read(json, room).map_err(|why| {
+        if why == Unread::Odd {
+            tracing::debug!("the SQL parser's JSON is not understood");
+        }
+        ParseError::Failed
+    })?;
+    let Tree::List(statements) = &whole["stmts"] else { return Err(ParseError::Failed) };
+    let statements: Option<Vec<&Tree<'_>>> = statements.iter().map(|statement| statement.get("stmt")).collect();
+    statements.map(|statements| read(&statements)).ok_or(ParseError::Failed)
 }

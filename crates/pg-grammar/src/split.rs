@@ -10,9 +10,13 @@ use serde_json::value::RawValue;
 use thiserror::Error;
 
 use crate::load::Grammar;
+use crate::parse::Wrong;
 
 /// Bytes of the first part. Parsing one takes some milliseconds, and the trees some megabytes.
 const PART: usize = 256 * 1024;
+
+/// Bytes of the parser's heap for a part.
+const HEAP: usize = 256 << 20;
 
 /// A statement in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +87,7 @@ impl Grammar {
         while start < file.len() {
             let end = end_of_part(file, start, size);
             let is_last = end == file.len();
-            match self.tree(&file[start..end]) {
+            match self.trees(&file[start..end]) {
                 Some(Ok(json)) => {
                     let before = start;
                     start = take(&mut pieces, file, start..end, &json, is_last)?;
@@ -101,10 +105,15 @@ impl Grammar {
         Ok(pieces)
     }
 
+    /// The trees of a part as JSON. None when the parser exceeded its memory or depth.
+    fn trees(&self, part: &str) -> Option<Result<Vec<u8>, Wrong>> {
+        self.json(part, HEAP, &self.interrupt(), <[u8]>::to_vec)
+    }
+
     fn explained(&self, file: &str, start: usize, at: usize, message: String) -> SplitError {
         // The data of a COPY follows on the next line.
         let before = file[..at].rfind('\n').map_or(start, |line| line.max(start));
-        let in_copied_data = self.tree(&file[start..before]).and_then(Result::ok).is_some_and(|json| {
+        let in_copied_data = self.trees(&file[start..before]).and_then(Result::ok).is_some_and(|json| {
             let trees = serde_json::from_slice::<Trees<'_>>(&json).map(|trees| trees.stmts).unwrap_or_default();
             trees.last().is_some_and(|last| last.stmt_len > 0 && kind_of(last.stmt.get()) == Kind::CopyFromStdin)
         });

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::thread;
 
-use tenon_pg_grammar::{Grammar, GrammarError, Kind, ParseError};
+use tenon_pg_grammar::{Bounds, Grammar, GrammarError, Kind, ParseError, Tree};
+
+const BOUNDS: Bounds = Bounds { heap: 128 << 20, tree: 64 << 20 };
 
 /// Returns the file in the workspace's packages, which `npm ci` installs.
 fn file() -> PathBuf {
@@ -13,24 +15,33 @@ fn file() -> PathBuf {
 
 static GRAMMAR: LazyLock<Grammar> = LazyLock::new(|| Grammar::load(&file(), None).expect("libpg_query loads"));
 
-fn parse(sql: &str) -> Result<Vec<serde_json::Value>, ParseError> {
-    GRAMMAR.parse(sql)
+/// Returns what `read` makes of the statements.
+fn parsed<R>(sql: &str, read: impl FnOnce(&[&Tree<'_>]) -> R) -> Result<R, ParseError> {
+    GRAMMAR.parse(sql, BOUNDS, &GRAMMAR.interrupt(), read)
+}
+
+/// Returns the number of statements.
+fn parse(sql: &str) -> Result<usize, ParseError> {
+    parsed(sql, |statements| statements.len())
 }
 
 #[test]
 fn trees_are_those_of_postgresql() {
-    let tree = &parse("SELECT E'\\'' || U&'d\\0061\"' FROM \"A.b\" -- c").unwrap()[0]["SelectStmt"];
-    assert_eq!(tree["fromClause"][0]["RangeVar"]["relname"], "A.b");
-    let operation = &tree["targetList"][0]["ResTarget"]["val"]["A_Expr"];
-    assert_eq!(operation["lexpr"]["A_Const"]["sval"]["sval"], "'");
-    assert_eq!(operation["rexpr"]["A_Const"]["sval"]["sval"], "da\"");
+    let check = |statements: &[&Tree<'_>]| {
+        let tree = &statements[0]["SelectStmt"];
+        assert_eq!(tree["fromClause"][0]["RangeVar"]["relname"], "A.b");
+        let operation = &tree["targetList"][0]["ResTarget"]["val"]["A_Expr"];
+        assert_eq!(operation["lexpr"]["A_Const"]["sval"]["sval"], "'");
+        assert_eq!(operation["rexpr"]["A_Const"]["sval"]["sval"], "da\"");
+    };
+    parsed("SELECT E'\\'' || U&'d\\0061\"' FROM \"A.b\" -- c", check).unwrap();
 }
 
 #[test]
 fn a_backslash_in_a_plain_text_is_a_backslash() {
     let sql = r"SELECT '\'' || (SELECT string_agg(token, chr(44)) FROM secrets) --'";
-    let tree = parse(sql).unwrap();
-    assert!(tree[0].to_string().contains("secrets"), "{tree:?}");
+    let tree = parsed(sql, |statements| format!("{statements:?}")).unwrap();
+    assert!(tree.contains("secrets"), "{tree}");
 }
 
 #[test]
@@ -38,7 +49,7 @@ fn statements_are_counted() {
     for (sql, count) in
         [("", 0), (" -- a", 0), (";;", 0), ("/* /* */ */", 0), ("SELECT 1", 1), ("SELECT 1; TABLE a", 2)]
     {
-        assert_eq!(parse(sql).unwrap().len(), count, "{sql}");
+        assert_eq!(parse(sql).unwrap(), count, "{sql}");
     }
 }
 
@@ -49,7 +60,7 @@ fn errors_are_those_of_postgresql_and_leave_nothing_for_the_next_text() {
         assert_eq!(message, "syntax error at or near \"SELEC\"");
         let Err(ParseError::Syntax(message)) = parse("SELECT 'a") else { panic!("it parses") };
         assert_eq!(message, "unterminated quoted string at or near \"'a\"");
-        assert_eq!(parse("SELECT 1").unwrap().len(), 1);
+        assert_eq!(parse("SELECT 1").unwrap(), 1);
     }
 }
 
@@ -85,6 +96,72 @@ fn large_statements_parse() {
     assert!(parse(&format!("INSERT INTO a VALUES ({})", row.join(", "))).is_ok());
 }
 
+/// Statements of 1 MB that have as many nodes as bytes, or texts that grow.
+fn greedy() -> Vec<String> {
+    let of = |head: &str, part: &str| format!("{head}{}", part.repeat((1 << 20) / part.len()));
+    vec![
+        of("SELECT 1", ",1"),
+        of("SELECT a", ",a"),
+        of("SELECT *", ",*"),
+        of("SELECT ''", ",''"),
+        of("VALUES(1)", ",(1)"),
+        of("SELECT 1 FROM a", ",a"),
+        of("SELECT a[1]", ",a[1]"),
+        of("SELECT f()", ",f()"),
+        of("SELECT 1::a", ",1::a"),
+        of("SELECT 1 FROM f()", ",f()"),
+        format!("SELECT E'{}'", "\\n".repeat(1 << 19)),
+        format!("SELECT E'{}'", "\\x01".repeat(1 << 18)),
+        of("SELECT 1", ";SELECT 1"),
+    ]
+}
+
+#[test]
+fn a_parse_has_no_more_memory_than_its_bounds() {
+    for sql in greedy() {
+        for bounds in [Bounds { heap: 4 << 20, ..BOUNDS }, Bounds { tree: 2 << 10, ..BOUNDS }] {
+            let parsed = GRAMMAR.parse(&sql, bounds, &GRAMMAR.interrupt(), |trees| trees.len());
+            assert_eq!(parsed, Err(ParseError::Failed), "{bounds:?}: {}", &sql[..30]);
+        }
+    }
+}
+
+#[test]
+fn an_interrupted_parse_ends() {
+    let early = GRAMMAR.interrupt();
+    early.fire();
+    assert_eq!(GRAMMAR.parse("SELECT 1", BOUNDS, &early, |trees| trees.len()), Err(ParseError::Interrupted));
+    // Nested parentheses in a FROM clause take the grammar as long as its memory lasts.
+    let sql = format!("SELECT '{}'", "x".repeat(10 << 20)).repeat(2);
+    let late = GRAMMAR.interrupt();
+    let other = late.clone();
+    let parse = thread::spawn(move || {
+        loop {
+            let ended = GRAMMAR.parse(&sql, BOUNDS, &late, |trees| trees.len());
+            if ended == Err(ParseError::Interrupted) {
+                return;
+            }
+        }
+    });
+    other.fire();
+    parse.join().unwrap();
+    assert_eq!(parse_again(), Ok(1));
+}
+
+/// An interrupt of one parse does not end another.
+fn parse_again() -> Result<usize, ParseError> {
+    GRAMMAR.interrupt().fire();
+    parse("SELECT 1")
+}
+
+#[test]
+fn messages_are_short() {
+    let Err(ParseError::Syntax(message)) = parse(&format!("SELECT '{}", "x".repeat(1 << 20))) else {
+        panic!("it parses")
+    };
+    assert!(message.starts_with("unterminated quoted string") && message.len() < 1100, "{}", message.len());
+}
+
 #[test]
 fn another_file_is_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -108,7 +185,7 @@ fn its_code_is_kept() {
     assert_eq!(first.0, 1);
     let again = Grammar::load(&file(), Some(&cache)).unwrap();
     assert_eq!(written(), first);
-    assert_eq!(again.parse("SELECT 1").unwrap().len(), 1);
+    assert_eq!(again.parse("SELECT 1", BOUNDS, &again.interrupt(), |trees| trees.len()).unwrap(), 1);
 }
 
 fn split(file: &str) -> Vec<(usize, &str, Kind)> {

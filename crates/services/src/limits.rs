@@ -59,6 +59,11 @@ impl Limits {
         self.max_result_bytes.saturating_add(self.max_body_bytes)
     }
 
+    /// Bytes of the values of one body's JSON; 413 beyond. Two such bodies fit at the same time, and a thousand usual ones.
+    pub(crate) fn max_json_bytes(&self) -> usize {
+        self.max_buffered_bytes / 3
+    }
+
     /// Transactions that are open between requests: a quarter of the connections remains for other requests.
     pub(crate) fn max_transactions(&self) -> usize {
         (self.pool_size - self.pool_size.div_ceil(4)).max(1) as usize

@@ -12,8 +12,13 @@ use serde_json::Value;
 use tenon_http_server::{DISCARD_BYTES, asks_first};
 use tokio::time::{Instant, timeout_at};
 
+use super::charge::Charge;
+use super::json_size;
 use super::problem::Problem;
 use crate::Limits;
+
+/// Copies of a body's parts on the way to a store: texts, arguments, and a message that moves when it grows.
+const COPIES: usize = 5;
 
 /// A body read piece by piece, within the limits of size and time.
 pub(crate) struct Incoming {
@@ -73,6 +78,10 @@ impl Incoming {
         let mut read = BytesMut::with_capacity(self.declared.unwrap_or(0).min(bytes));
         while read.len() < bytes {
             let Some(piece) = self.next().await? else { break };
+            if read.len() + piece.len() > read.capacity() {
+                // It moves to a buffer of twice the size. The pieces themselves are charged as they come.
+                Charge::current().take(2 * piece.len())?;
+            }
             read.extend_from_slice(&piece);
         }
         Ok(read.freeze())
@@ -100,22 +109,31 @@ pub(crate) async fn read(headers: &HeaderMap, body: Body, limits: &Limits) -> Re
 
 /// Reads a body as JSON, with the content type of JSON or none.
 pub(crate) async fn read_json(headers: &HeaderMap, body: Body, limits: &Limits) -> Result<Value, Problem> {
-    read_json_with_text(headers, body, limits).await.map(|(value, _)| value)
+    let bytes = read_text_of_json(headers, body, limits).await?;
+    charge(&bytes, 1, limits).await?;
+    parse(&bytes)
 }
 
 /// Reads a body as JSON; an empty one is null.
 pub(crate) async fn read_optional_json(headers: &HeaderMap, body: Body, limits: &Limits) -> Result<Value, Problem> {
     let bytes = read_text_of_json(headers, body, limits).await?;
-    if bytes.is_empty() { Ok(Value::Null) } else { parse(&bytes) }
+    if bytes.is_empty() {
+        return Ok(Value::Null);
+    }
+    charge(&bytes, 1, limits).await?;
+    parse(&bytes)
 }
 
-/// Reads a body as JSON, and returns its text as well.
+/// Reads a body as JSON, and returns its text as well. Charges a second reading of the text, and the copies of its parts
+/// on their way to the store.
 pub(crate) async fn read_json_with_text(
     headers: &HeaderMap,
     body: Body,
     limits: &Limits,
 ) -> Result<(Value, Bytes), Problem> {
     let bytes = read_text_of_json(headers, body, limits).await?;
+    charge(&bytes, 2, limits).await?;
+    Charge::current().take_within(COPIES * bytes.len(), limits.queue_timeout).await?;
     Ok((parse(&bytes)?, bytes))
 }
 
@@ -125,6 +143,17 @@ async fn read_text_of_json(headers: &HeaderMap, body: Body, limits: &Limits) -> 
         return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail));
     }
     read(headers, body, limits).await
+}
+
+/// Charges the values of a body, which may take a hundred times its bytes, for a number of readings.
+async fn charge(bytes: &[u8], readings: usize, limits: &Limits) -> Result<(), Problem> {
+    let size = json_size::of_values(bytes);
+    if size > limits.max_json_bytes() {
+        let detail =
+            format!("the JSON of the body has too many values: they need more than {} bytes", limits.max_json_bytes());
+        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail));
+    }
+    Ok(Charge::current().take_within(readings * size, limits.queue_timeout).await?)
 }
 
 fn parse(bytes: &[u8]) -> Result<Value, Problem> {

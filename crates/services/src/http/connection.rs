@@ -20,10 +20,11 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tenon_framing::Strict;
-use tenon_http_server::{Account, Activity, Budget, Framed, Reservation, Timed, asks_first, discard_rest, drive};
+use tenon_http_server::{Account, Activity, Budget, Framed, Timed, asks_first, discard_rest, drive};
 use tokio::sync::watch;
 use tower::ServiceExt;
 
+use super::charge::Charge;
 use super::problem::Problem;
 use super::serve::Stream;
 use crate::Limits;
@@ -118,40 +119,41 @@ where
     B::Error: Into<axum::BoxError>,
 {
     let (parts, body) = request.into_parts();
-    let body = Kept::new(body, account.nothing());
+    let charge = Charge::on(account);
+    let body = Kept::new(body, charge.clone());
     let given = Request::from_parts(parts, Body::new(Kept(Arc::clone(&body.0))));
-    let Ok(mut response) = app.oneshot(given).await;
+    let Ok(mut response) = charge.scope(app.oneshot(given)).await;
     if response.status() == StatusCode::NOT_MODIFIED {
         // The router adds the length of the empty body, which is not that of the content (RFC 9110, section 8.6).
         response.headers_mut().remove(CONTENT_LENGTH);
     }
     let response = if body.state().found_no_room { Problem::busy().into_response() } else { response };
-    body.state().release();
-    (hold(response, account), body)
+    body.state().charge = None;
+    (hold(response, &charge), body)
 }
 
-/// Reserves memory for a response's body until it is sent, or returns 503.
-fn hold(response: Response, account: &Account) -> Response {
+/// Charges a response's body until it is sent, in place of all that was held to make it, or returns 503.
+fn hold(response: Response, charge: &Charge) -> Response {
     // A streamed body is read as it is sent.
-    let Some(bytes) = response.body().size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok()) else {
-        return response;
-    };
+    let bytes = response.body().size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or_default();
+    if charge.settle(bytes).is_err() {
+        let _ = charge.settle(0);
+        return Problem::busy().into_response();
+    }
     if bytes == 0 {
         return response;
     }
-    let Some(room) = account.try_reserve(bytes) else { return Problem::busy().into_response() };
-    let room = Arc::new(room);
-    response.map(|body| Body::new(Sent { body, room }))
+    response.map(|body| Body::new(Sent { body, charge: charge.clone() }))
 }
 
-/// A body in transmission. Its reservation lasts until hyper has sent the last byte.
+/// A body in transmission. Its charge lasts until hyper has sent the last byte.
 struct Sent {
     body: Body,
-    room: Arc<Reservation>,
+    charge: Charge,
 }
 
 /// A piece of such a body.
-struct Held(Bytes, #[allow(dead_code, reason = "kept as long as the bytes are")] Arc<Reservation>);
+struct Held(Bytes, #[allow(dead_code, reason = "kept as long as the bytes are")] Charge);
 
 impl AsRef<[u8]> for Held {
     fn as_ref(&self) -> &[u8] {
@@ -164,10 +166,10 @@ impl http_body::Body for Sent {
     type Error = axum::Error;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let room = Arc::clone(&self.room);
+        let charge = self.charge.clone();
         Pin::new(&mut self.body)
             .poll_frame(cx)
-            .map_ok(|frame| frame.map_data(|data| Bytes::from_owner(Held(data, room))))
+            .map_ok(|frame| frame.map_data(|data| Bytes::from_owner(Held(data, charge))))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -179,25 +181,19 @@ impl http_body::Body for Sent {
     }
 }
 
-/// A body that outlives its reader. Memory is reserved for the bytes that were read.
+/// A body that outlives its reader. The bytes that were read are charged.
 struct Kept<B>(Arc<Mutex<State<B>>>);
 
 struct State<B> {
     body: B,
-    /// None once the read bytes are dropped.
-    room: Option<Reservation>,
+    /// None once the request is answered: the rest is discarded.
+    charge: Option<Charge>,
     found_no_room: bool,
 }
 
-impl<B> State<B> {
-    fn release(&mut self) {
-        self.room = None;
-    }
-}
-
 impl<B> Kept<B> {
-    fn new(body: B, room: Reservation) -> Self {
-        Self(Arc::new(Mutex::new(State { body, room: Some(room), found_no_room: false })))
+    fn new(body: B, charge: Charge) -> Self {
+        Self(Arc::new(Mutex::new(State { body, charge: Some(charge), found_no_room: false })))
     }
 
     fn state(&self) -> MutexGuard<'_, State<B>> {
@@ -218,7 +214,7 @@ where
         let polled = Pin::new(&mut state.body).poll_frame(cx).map_err(Into::into);
         if let Poll::Ready(Some(Ok(frame))) = &polled {
             let bytes = frame.data_ref().map_or(0, Bytes::len);
-            if state.room.as_mut().is_some_and(|room| !room.try_grow(bytes)) {
+            if state.charge.as_ref().is_some_and(|charge| charge.take(bytes).is_err()) {
                 state.found_no_room = true;
                 return Poll::Ready(Some(Err("too many bytes are held for clients".into())));
             }

@@ -129,17 +129,19 @@ pub(crate) fn number(value: &[u8]) -> Option<i64> {
     (digits.iter().all(u8::is_ascii_digit) && number.abs() <= MAX_COUNT).then_some(number)
 }
 
+/// The result of reading entries.
+#[derive(Debug)]
+pub(crate) enum Found {
+    /// An entry for each key, if it exists.
+    Entries(Vec<Option<Entry>>),
+    /// The values have this many bytes together, which is more than asked for.
+    Larger(usize),
+}
+
 /// A store of keys. An expired entry is absent, even before it is deleted.
 pub(crate) trait KvStore: Clone + Send + Sync + 'static {
-    /// The value under a key.
-    fn get(&self, key: Key) -> impl Future<Output = Result<Option<Entry>, StoreError>> + Send;
-
-    /// The values under each of several keys; none when they exceed `max_bytes` together.
-    fn get_many(
-        &self,
-        keys: Vec<Key>,
-        max_bytes: usize,
-    ) -> impl Future<Output = Result<Option<Vec<Option<Entry>>>, StoreError>> + Send;
+    /// The entries of keys, unless their values exceed `max_bytes` together.
+    fn get(&self, keys: Vec<Key>, max_bytes: usize) -> impl Future<Output = Result<Found, StoreError>> + Send;
 
     /// Stores an entry in place of the former one, if the condition holds.
     fn put(&self, key: Key, put: Put) -> impl Future<Output = Result<bool, StoreError>> + Send;

@@ -10,18 +10,22 @@ use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
 
 use super::{
-    COUNTER_TYPE, Changed, Condition, Counted, Entry, Increment, Key, KvStore, MAX_COUNT, Metadata, OLD_ETAG, Put,
+    COUNTER_TYPE, Changed, Condition, Counted, Entry, Found, Increment, Key, KvStore, MAX_COUNT, Metadata, OLD_ETAG,
+    Put,
 };
 use crate::redis_link::{RedisLink, slot_of};
 use crate::store_error::StoreError;
 
-/// KEYS: entries. Returns each one's fields and remaining milliseconds.
+/// KEYS: entries. ARGV: limit of their values' bytes. Returns each one's fields and remaining milliseconds; nothing but
+/// the number of bytes beyond the limit.
 const READ: &str = r"
-local read = {}
+local read, sum = {}, 0
+for _, key in ipairs(KEYS) do sum = sum + redis.call('HSTRLEN', key, 'v') end
+if sum > tonumber(ARGV[1]) then return {sum, read} end
 for i, key in ipairs(KEYS) do
   read[i] = {redis.call('HMGET', key, 'v', 't', 'e', 'm'), redis.call('PTTL', key)}
 end
-return read";
+return {sum, read}";
 
 /// KEYS: entries. Returns the total bytes of their values.
 const LENGTH: &str = r"
@@ -138,9 +142,13 @@ impl RedisKv {
     }
 
     /// Reads entries whose keys are in one slot.
-    async fn read(&self, entries: &[Vec<u8>]) -> Result<Vec<Option<Entry>>, StoreError> {
-        let read: Vec<Read> = self.link.ask(cmd("EVAL").arg(READ).arg(entries.len()).arg(entries)).await?;
-        Ok(read.into_iter().map(entry_of).collect())
+    async fn read(&self, entries: &[Vec<u8>], max_bytes: usize) -> Result<Found, StoreError> {
+        let (sum, read): (usize, Vec<Read>) =
+            self.link.ask(cmd("EVAL").arg(READ).arg(entries.len()).arg(entries).arg(max_bytes)).await?;
+        if sum > max_bytes {
+            return Ok(Found::Larger(sum));
+        }
+        Ok(Found::Entries(read.into_iter().map(entry_of).collect()))
     }
 
     /// Groups entries by server: one script may name the entries of a group, which are indexes.
@@ -198,12 +206,11 @@ fn millis(ttl: Option<Duration>) -> String {
 }
 
 impl KvStore for RedisKv {
-    async fn get(&self, key: Key) -> Result<Option<Entry>, StoreError> {
-        Ok(self.read(&[self.entry(&key)]).await?.pop().flatten())
-    }
-
-    async fn get_many(&self, keys: Vec<Key>, max_bytes: usize) -> Result<Option<Vec<Option<Entry>>>, StoreError> {
+    async fn get(&self, keys: Vec<Key>, max_bytes: usize) -> Result<Found, StoreError> {
         let entries: Vec<Vec<u8>> = keys.iter().map(|key| self.entry(key)).collect();
+        if !self.link.has_slots() || entries.len() == 1 {
+            return self.read(&entries, max_bytes).await;
+        }
         let groups: Vec<(Vec<usize>, Vec<Vec<u8>>)> = self
             .groups(&entries)
             .into_iter()
@@ -218,23 +225,28 @@ impl KvStore for RedisKv {
                 self.link.ask::<usize>(cmd("EVAL").arg(LENGTH).arg(entries.len()).arg(entries)).await
             })
             .collect();
-        let lengths: Vec<usize> = stream::iter(lengths).buffer_unordered(SLOTS_AT_ONCE).try_collect().await?;
-        if lengths.iter().sum::<usize>() > max_bytes {
-            return Ok(None);
+        let lengths: Vec<usize> = stream::iter(lengths).buffered(SLOTS_AT_ONCE).try_collect().await?;
+        let sum = lengths.iter().sum::<usize>();
+        if sum > max_bytes {
+            return Ok(Found::Larger(sum));
         }
+        // No group may grow meanwhile.
         let read: Vec<_> = groups
             .iter()
-            .map(|(places, entries)| async move { Ok::<_, StoreError>((places, self.read(entries).await?)) })
+            .zip(lengths)
+            .map(|((places, entries), length)| async move {
+                Ok::<_, StoreError>((places, self.read(entries, length).await?))
+            })
             .collect();
-        let read: Vec<(&Vec<usize>, Vec<Option<Entry>>)> =
-            stream::iter(read).buffer_unordered(SLOTS_AT_ONCE).try_collect().await?;
+        let read: Vec<(&Vec<usize>, Found)> = stream::iter(read).buffer_unordered(SLOTS_AT_ONCE).try_collect().await?;
         let mut found = vec![None; entries.len()];
-        for (places, entries) in read {
+        for (places, read) in read {
+            let Found::Entries(entries) = read else { return Ok(Found::Larger(max_bytes.saturating_add(1))) };
             for (place, entry) in places.iter().zip(entries) {
                 found[*place] = entry;
             }
         }
-        Ok(Some(found))
+        Ok(Found::Entries(found))
     }
 
     async fn put(&self, key: Key, put: Put) -> Result<bool, StoreError> {

@@ -12,16 +12,23 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use serde_json::{Value, json};
 
-use super::{Changed, Condition, Counted, Entry, Increment, Key, KvStore, MAX_COUNT, Metadata, Put};
+use super::{Changed, Condition, Counted, Entry, Found, Increment, Key, KvStore, MAX_COUNT, Metadata, Put};
 use crate::Limits;
-use crate::http::body;
+use crate::http::charge::Charge;
 use crate::http::problem::Problem;
 use crate::http::query::{Query, decode};
 use crate::http::shared::Shared;
+use crate::http::{answer, body};
 use crate::sql::base64;
 
 /// The longest time to live: a hundred years. Beyond, dates overflow.
 const MAX_TTL_SECONDS: u64 = 100 * 365 * 24 * 3600;
+
+/// Bytes of values that are charged before their size is known.
+const SMALL: usize = 16 << 10;
+
+/// Number of attempts to read a value that others replace.
+const READINGS: usize = 4;
 
 const TTL_HEADER: HeaderName = HeaderName::from_static("x-cache-ttl");
 
@@ -37,7 +44,8 @@ pub(crate) fn routes<S: KvStore>(store: S, limits: Limits) -> Router {
 
 async fn read<S: KvStore>(State(shared): State<Shared<S>>, uri: Uri, headers: HeaderMap) -> Result<Response, Problem> {
     let key = key_of(&uri, &shared.limits)?;
-    let entry = shared.store.get(key).await?;
+    let mut entries = entries(&shared, vec![key], usize::MAX).await?;
+    let entry = entries.pop().flatten();
     let Entry { value, content_type, etag, ttl, metadata } = entry.ok_or_else(absent)?;
     let etag = quoted(&etag);
     let condition = Condition::of(&headers);
@@ -60,6 +68,28 @@ async fn read<S: KvStore>(State(shared): State<Shared<S>>, uri: Uri, headers: He
     Ok(response)
 }
 
+/// Reads entries, after their values are charged: the store's message, and a copy. Most fit into the first, small charge.
+async fn entries<S: KvStore>(
+    shared: &Shared<S>,
+    keys: Vec<Key>,
+    max_bytes: usize,
+) -> Result<Vec<Option<Entry>>, Problem> {
+    let charge = Charge::current();
+    let mut bytes = SMALL.min(max_bytes);
+    // Another request may replace the value between two readings.
+    for _ in 0..READINGS {
+        charge.take_within(3 * bytes, shared.limits.queue_timeout).await?;
+        match shared.store.get(keys.clone(), bytes).await? {
+            Found::Entries(entries) => return Ok(entries),
+            Found::Larger(more) if more > max_bytes => {
+                return Err(Problem::bad_request(format!("the entries are larger than {max_bytes} bytes")));
+            }
+            Found::Larger(more) => bytes = more,
+        }
+    }
+    Err(Problem::busy())
+}
+
 async fn write<S: KvStore>(
     State(shared): State<Shared<S>>,
     uri: Uri,
@@ -71,6 +101,8 @@ async fn write<S: KvStore>(
     let condition = Condition::of(&headers);
     let metadata = Metadata::of_headers(&headers)?;
     let value = body::read(&headers, body, &shared.limits).await?;
+    // The message to the store, which moves when it grows.
+    Charge::current().take_within(3 * value.len(), shared.limits.queue_timeout).await?;
     let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let etag = fresh_etag();
     let put = Put { value, content_type, metadata, etag: etag.clone(), ttl, condition };
@@ -131,10 +163,10 @@ async fn many<S: KvStore>(
     State(shared): State<Shared<S>>,
     headers: HeaderMap,
     body: Body,
-) -> Result<axum::Json<Value>, Problem> {
-    let asked = body::read_json(&headers, body, &shared.limits).await?;
+) -> Result<Response, Problem> {
+    let (asked, _) = body::read_json_with_text(&headers, body, &shared.limits).await?;
     match (asked["get"].is_null(), asked["set"].is_null()) {
-        (true, false) => write_many(&shared, &asked).await,
+        (true, false) => write_many(&shared, &asked).await.map(IntoResponse::into_response),
         (false, false) => Err(Problem::bad_request("either `get` or `set` can be asked for")),
         (_, true) => read_many(&shared, &asked).await,
     }
@@ -183,7 +215,7 @@ async fn write_many<S: KvStore>(shared: &Shared<S>, asked: &Value) -> Result<axu
 }
 
 /// `{"get":[…]}`: an entry for each of the keys, or `null`.
-async fn read_many<S: KvStore>(shared: &Shared<S>, asked: &Value) -> Result<axum::Json<Value>, Problem> {
+async fn read_many<S: KvStore>(shared: &Shared<S>, asked: &Value) -> Result<Response, Problem> {
     let wrong = || Problem::bad_request("`get` must be a list of keys");
     let names = asked["get"].as_array().ok_or_else(wrong)?;
     if names.len() > shared.limits.max_list_page {
@@ -195,13 +227,12 @@ async fn read_many<S: KvStore>(shared: &Shared<S>, asked: &Value) -> Result<axum
     let most = shared.limits.max_result_bytes;
     let keys = keys?;
     if keys.is_empty() {
-        return Ok(axum::Json(json!({ "entries": [] })));
+        return answer::json(&json!({ "entries": [] }));
     }
-    let entries = shared.store.get_many(keys, most).await?;
-    let entries = entries.ok_or_else(|| Problem::bad_request(format!("the entries are larger than {most} bytes")))?;
+    let entries = entries(shared, keys, most).await?;
     let described =
         names.iter().zip(entries).map(|(name, entry)| entry.map_or(Value::Null, |entry| describe(name, entry)));
-    Ok(axum::Json(json!({ "entries": described.collect::<Vec<_>>() })))
+    answer::json(&json!({ "entries": described.collect::<Vec<_>>() }))
 }
 
 /// An entry in JSON: its value as `value` when it is UTF-8, else in `base64`.
@@ -243,6 +274,8 @@ async fn list<S: KvStore>(State(shared): State<Shared<S>>, uri: Uri) -> Result<a
     let limit = query.limit(shared.limits.list_page, shared.limits.max_list_page)?;
     let prefix = Key::new(query.bytes("prefix").unwrap_or_default());
     let after = query.bytes("after").map(Key::new);
+    // The keys of the page, their texts, and the answer.
+    Charge::current().take(4 * (limit + 1) * shared.limits.max_key_bytes)?;
     // One more than the limit shows whether there is a next page.
     let mut keys = shared.store.list(prefix, after, limit + 1).await?;
     let more = keys.len() > limit;

@@ -7,8 +7,8 @@ use bytes::Bytes;
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 
 use super::{
-    COUNTER_TYPE, Changed, Condition, Counted, Entry, Increment, Key, KvStore, Metadata, OLD_ETAG, Put, StoreError,
-    number,
+    COUNTER_TYPE, Changed, Condition, Counted, Entry, Found, Increment, Key, KvStore, Metadata, OLD_ETAG, Put,
+    StoreError, number,
 };
 use crate::ServicesError;
 use crate::sqlite_file::SqliteFile;
@@ -74,6 +74,14 @@ fn end_of(ttl: Option<Duration>) -> Option<i64> {
     ttl.map(|ttl| now().saturating_add(i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX)))
 }
 
+/// The bytes of an entry's value, which SQLite knows without reading it.
+fn size(db: &Connection, key: &Key) -> rusqlite::Result<usize> {
+    let sql = "SELECT octet_length(value) FROM entries WHERE key = ? AND (expires_ms IS NULL OR expires_ms > ?)";
+    let size: Option<i64> =
+        db.prepare_cached(sql)?.query_row(params![key.as_bytes(), now()], |row| row.get(0)).optional()?;
+    Ok(size.and_then(|size| usize::try_from(size).ok()).unwrap_or_default())
+}
+
 fn read(db: &Connection, key: &Key) -> rusqlite::Result<Option<Entry>> {
     let now = now();
     let sql = "SELECT value, content_type, etag, expires_ms, metadata FROM entries
@@ -108,24 +116,18 @@ fn write(transaction: &Transaction<'_>, key: &Key, put: &Put) -> rusqlite::Resul
 }
 
 impl KvStore for SqliteKv {
-    async fn get(&self, key: Key) -> Result<Option<Entry>, StoreError> {
-        Ok(self.0.call(move |db| read(db, &key)).await?)
-    }
-
-    async fn get_many(&self, keys: Vec<Key>, max_bytes: usize) -> Result<Option<Vec<Option<Entry>>>, StoreError> {
+    async fn get(&self, keys: Vec<Key>, max_bytes: usize) -> Result<Found, StoreError> {
         let get = self.0.call(move |db| {
             // A transaction, so that all entries are of one state of the file.
             let transaction = db.transaction()?;
-            let (mut entries, mut bytes) = (Vec::with_capacity(keys.len()), 0);
+            let mut bytes = 0;
             for key in &keys {
-                let entry = read(&transaction, key)?;
-                bytes += entry.as_ref().map_or(0, |entry| entry.value.len());
-                if bytes > max_bytes {
-                    return Ok(None);
-                }
-                entries.push(entry);
+                bytes += size(&transaction, key)?;
             }
-            Ok(Some(entries))
+            if bytes > max_bytes {
+                return Ok(Found::Larger(bytes));
+            }
+            keys.iter().map(|key| read(&transaction, key)).collect::<rusqlite::Result<_>>().map(Found::Entries)
         });
         Ok(get.await?)
     }

@@ -1,6 +1,5 @@
 //! Messages, and the leases on them.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -29,10 +28,15 @@ pub(crate) struct NewMessage {
     pub(crate) key: Option<String>,
 }
 
-/// The members of messages as texts, because a parsed number may lose digits.
+/// The bodies of messages as texts, because a parsed number may lose digits.
 #[derive(Deserialize)]
 struct Texts {
-    messages: Vec<BTreeMap<String, Box<RawValue>>>,
+    messages: Vec<TextOf>,
+}
+
+#[derive(Deserialize)]
+struct TextOf {
+    body: Box<RawValue>,
 }
 
 impl NewMessage {
@@ -46,12 +50,11 @@ impl NewMessage {
             return Err(Problem::bad_request(format!("a request has at most {MAX_MESSAGES} messages")));
         }
         let texts: Texts = serde_json::from_slice(text).map_err(|_| no_body())?;
-        let bodies = texts.messages.into_iter().map(|mut members| members.remove("body"));
+        let bodies = texts.messages.into_iter().map(|message| message.body);
         messages.iter().zip(bodies).map(|(message, body)| Self::from_json(message, body, limits)).collect()
     }
 
-    fn from_json(message: &Value, body: Option<Box<RawValue>>, limits: &Limits) -> Result<Self, Problem> {
-        let body = body.ok_or_else(no_body)?;
+    fn from_json(message: &Value, body: Box<RawValue>, limits: &Limits) -> Result<Self, Problem> {
         let delay = match &message["delay"] {
             Value::Null => Duration::ZERO,
             value => {
@@ -81,6 +84,8 @@ fn no_body() -> Problem {
 pub(crate) struct Lease {
     /// Limit of messages.
     pub(crate) max: usize,
+    /// Limit of the bytes of their bodies together. The first message may have more.
+    pub(crate) max_bytes: usize,
     /// Length of the lease.
     pub(crate) visibility: Duration,
     /// Deliveries of a message before it is dead.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures::TryStreamExt;
 use serde_json::value::RawValue;
 use sqlx::Row;
 
@@ -24,13 +25,17 @@ SELECT $1, m.body, m.key, clock_timestamp() + m.delay * interval '1 millisecond'
 FROM unnest($2::text[], $3::text[], $4::float8[]) WITH ORDINALITY AS m(body, key, delay, place) ORDER BY m.place
 RETURNING id";
 
-/// Leases the rows of `due`. A message whose attempts are used up is dead: its consumer ended during the last one.
+/// Leases the rows of `found` as long as their bodies fit, and with `$8` the first one in any case. A message whose attempts are used up is dead: its consumer ended during the last one.
 macro_rules! lease {
     ($due:literal) => {
         concat!(
             "WITH RECURSIVE ",
             $due,
-            ", dead AS (
+            ", due AS (
+  SELECT id FROM (
+    SELECT id, bytes, sum(bytes) OVER (ORDER BY due, id ROWS UNBOUNDED PRECEDING) AS sum FROM (
+      SELECT id, due, CASE WHEN attempts < $5 THEN octet_length(body) ELSE 0 END AS bytes FROM found) AS sized) AS summed
+  WHERE sum <= $7 OR (sum = bytes AND $8)), dead AS (
   UPDATE tenon_queue AS m SET queue = m.queue || $6, receipt = NULL FROM due
   WHERE m.id = due.id AND m.attempts >= $5)
 UPDATE tenon_queue AS m
@@ -49,8 +54,8 @@ const LEASE: &str = lease!(
 heads AS (
   SELECT id FROM oldest AS o WHERE key IS NULL OR NOT EXISTS (
     SELECT FROM tenon_queue AS e WHERE e.queue = $1 AND e.key = o.key AND e.id < o.id)),
-due AS (
-  SELECT id FROM tenon_queue WHERE id IN (SELECT id FROM heads) AND queue = $1 AND due <= now()
+found AS (
+  SELECT id, due, attempts, body FROM tenon_queue WHERE id IN (SELECT id FROM heads) AND queue = $1 AND due <= now()
   ORDER BY due, id LIMIT $2 FOR UPDATE SKIP LOCKED)"
 );
 
@@ -66,13 +71,13 @@ const LEASE_HEADS: &str = lease!(
   SELECT n.id, n.key FROM heads AS h, LATERAL (
     SELECT id, key FROM tenon_queue WHERE queue = $1 AND key > h.key ORDER BY key, id LIMIT 1) AS n),
 keyed AS (
-  SELECT id, due FROM tenon_queue WHERE id IN (SELECT id FROM heads) AND queue = $1 AND due <= now()
+  SELECT id, due, attempts, body FROM tenon_queue WHERE id IN (SELECT id FROM heads) AND queue = $1 AND due <= now()
   ORDER BY due, id LIMIT $2 FOR UPDATE SKIP LOCKED),
 unkeyed AS (
-  SELECT id, due FROM tenon_queue WHERE queue = $1 AND key IS NULL AND due <= now()
+  SELECT id, due, attempts, body FROM tenon_queue WHERE queue = $1 AND key IS NULL AND due <= now()
   ORDER BY due, id LIMIT $2 FOR UPDATE SKIP LOCKED),
-due AS (
-  SELECT id FROM (SELECT * FROM keyed UNION ALL SELECT * FROM unkeyed) AS found ORDER BY due, id LIMIT $2)"
+found AS (
+  SELECT * FROM (SELECT * FROM keyed UNION ALL SELECT * FROM unkeyed) AS both ORDER BY due, id LIMIT $2)"
 );
 
 const DONE: &str = "DELETE FROM tenon_queue WHERE id = $1 AND queue = $2 AND receipt = $3";
@@ -113,18 +118,21 @@ impl PostgresQueue {
         statement: &'static str,
         queue: &str,
         lease: &Lease,
-        max: usize,
-    ) -> Result<Vec<Leased>, StoreError> {
+        taken: &mut Vec<Leased>,
+    ) -> Result<(), StoreError> {
+        let max = lease.max - taken.len();
+        let bytes: usize = taken.iter().map(|message| message.body.get().len()).sum();
         let asked = sqlx::query(statement)
             .bind(queue)
             .bind(i64::try_from(max).unwrap_or(1))
             .bind(millis(lease.visibility))
             .bind(&lease.receipt)
             .bind(i32::try_from(lease.max_attempts).unwrap_or(i32::MAX))
-            .bind(DEAD);
-        let rows = asked.fetch_all(&self.0.pool).await.map_err(failed)?;
-        let mut taken = Vec::with_capacity(rows.len());
-        for row in rows {
+            .bind(DEAD)
+            .bind(i64::try_from(lease.max_bytes.saturating_sub(bytes)).unwrap_or(i64::MAX))
+            .bind(taken.is_empty());
+        let mut rows = asked.fetch(&self.0.pool);
+        while let Some(row) = rows.try_next().await.map_err(failed)? {
             let attempts: i32 = row.try_get(3).map_err(failed)?;
             taken.push(Leased {
                 id: row.try_get(0).map_err(failed)?,
@@ -135,7 +143,7 @@ impl PostgresQueue {
                 receipt: lease.receipt.clone(),
             });
         }
-        Ok(taken)
+        Ok(())
     }
 }
 
@@ -149,9 +157,10 @@ impl QueueStore for PostgresQueue {
     }
 
     async fn lease(&self, queue: String, lease: Lease) -> Result<Vec<Leased>, StoreError> {
-        let mut taken = self.take(LEASE, &queue, &lease, lease.max).await?;
+        let mut taken = Vec::new();
+        self.take(LEASE, &queue, &lease, &mut taken).await?;
         if taken.len() < lease.max && self.is_more(&queue).await? {
-            taken.extend(self.take(LEASE_HEADS, &queue, &lease, lease.max - taken.len()).await?);
+            self.take(LEASE_HEADS, &queue, &lease, &mut taken).await?;
         }
         // An UPDATE returns rows in no order.
         taken.sort_by_key(|message| message.id);

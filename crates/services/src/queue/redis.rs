@@ -21,10 +21,10 @@ use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::value::RawValue;
 
 use super::{Counts, DEAD, Lease, Leased, NewMessage, QueueStore, Settled};
+use crate::ServicesError;
 use crate::lease::iso;
 use crate::redis_link::RedisLink;
 use crate::store_error::StoreError;
-use crate::{Limits, ServicesError};
 
 /// Time that an empty queue is listed for counting.
 const REMEMBERED: Duration = Duration::from_secs(24 * 3600);
@@ -207,8 +207,6 @@ static COUNTS_SCRIPT: LazyLock<String> = LazyLock::new(|| script(COUNTS));
 pub(crate) struct RedisQueue {
     link: RedisLink,
     names: Names,
-    /// Limit in bytes of the messages of one lease.
-    max_bytes: usize,
 }
 
 /// All names in Redis.
@@ -255,7 +253,7 @@ type Taken = (String, Vec<u8>, String, u32);
 
 impl RedisQueue {
     /// Connects, and refuses a Redis that evicts names.
-    pub(crate) async fn connect(link: RedisLink, prefix: &str, limits: &Limits) -> Result<Self, ServicesError> {
+    pub(crate) async fn connect(link: RedisLink, prefix: &str) -> Result<Self, ServicesError> {
         match link.info("memory").await {
             Ok(servers) => servers.iter().try_for_each(|info| check_policy(info))?,
             Err(error) => {
@@ -263,7 +261,7 @@ impl RedisQueue {
             }
         }
         let names = Names { prefix: prefix.to_owned() };
-        Ok(Self { link, names, max_bytes: limits.max_result_bytes })
+        Ok(Self { link, names })
     }
 
     async fn run<T: FromRedisValue>(
@@ -334,7 +332,7 @@ impl QueueStore for RedisQueue {
 
     async fn lease(&self, queue: String, lease: Lease) -> Result<Vec<Leased>, StoreError> {
         let args = |command: &mut Cmd| {
-            command.arg(lease.max).arg(self.max_bytes).arg(millis(lease.visibility)).arg(lease.max_attempts);
+            command.arg(lease.max).arg(lease.max_bytes).arg(millis(lease.visibility)).arg(lease.max_attempts);
             command.arg(&lease.receipt).arg(STEPS + lease.max);
         };
         let taken: Vec<Taken> = self.run(&LEASE_SCRIPT, &queue, args).await?;

@@ -6,6 +6,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
 use axum::routing::{get, post};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -13,11 +14,12 @@ use serde_json::{Value, json};
 use super::message::MAX_MESSAGES;
 use super::{DEAD, Lease, Leased, NewMessage, QueueStore, Settled};
 use crate::Limits;
-use crate::http::body;
+use crate::http::charge::Charge;
 use crate::http::members::{leased, number};
 use crate::http::name::Name;
 use crate::http::problem::Problem;
 use crate::http::shared::Shared;
+use crate::http::{answer, body};
 use crate::lease::{backoff, receipt};
 
 /// The longest lease: half a day.
@@ -65,19 +67,23 @@ async fn lease<S: QueueStore>(
     Name(name): Name,
     headers: HeaderMap,
     body: Body,
-) -> Result<axum::Json<Delivered>, Problem> {
+) -> Result<Response, Problem> {
     let name = check_name(name)?;
     let asked = body::read_json(&headers, body, &shared.limits).await?;
     let max = number(&asked, "max", 1, MAX_MESSAGES as u64)?.unwrap_or(1);
     let visibility = number(&asked, "visibility_ms", 1, MAX_VISIBILITY_MS)?.unwrap_or(VISIBILITY_MS);
     let lease = Lease {
         max: usize::try_from(max).unwrap_or(1),
+        max_bytes: shared.limits.max_result_bytes,
         visibility: Duration::from_millis(visibility),
         max_attempts: attempts(&name, &asked)?,
         receipt: receipt(),
     };
+    // The store's message and the bodies. One body may be beyond the limit.
+    let most = shared.limits.max_result_bytes.max(shared.limits.max_body_bytes);
+    Charge::current().take_within(2 * most, shared.limits.queue_timeout).await?;
     let messages = shared.store.lease(name, lease).await?;
-    Ok(axum::Json(Delivered { messages }))
+    answer::json(&Delivered { messages })
 }
 
 #[derive(Serialize)]

@@ -24,7 +24,7 @@ async fn postgres(Opening { url, limits, .. }: Opening) -> Result<Opened, Servic
 
 async fn redis(Opening { url, options, limits }: Opening) -> Result<Opened, ServicesError> {
     let link = RedisLink::connect(&url, &limits).await?;
-    Ok(opened(RedisQueue::connect(link, &options.prefix, &limits).await?, limits))
+    Ok(opened(RedisQueue::connect(link, &options.prefix).await?, limits))
 }
 
 async fn sqlite(Opening { url, limits, .. }: Opening) -> Result<Opened, ServicesError> {

@@ -22,11 +22,13 @@ const SCHEMA: &str = "
     CREATE INDEX IF NOT EXISTS messages_without_key ON messages (queue, due_ms) WHERE key IS NULL;
     CREATE INDEX IF NOT EXISTS messages_by_key ON messages (queue, key, id) WHERE key IS NOT NULL;";
 
+const CONTENT: &str = "SELECT body, key, sent_ms FROM messages WHERE id = ?";
+
 const BURY: &str = "UPDATE messages SET queue = queue || ?, receipt = NULL, due_ms = ? WHERE id = ?";
 
 /// Finds the messages that have been due the longest, only the oldest of each key.
-const DUE: &str = "SELECT id, body, key, attempts, sent_ms FROM (
-        SELECT * FROM messages WHERE queue = ?1 AND due_ms <= ?2 ORDER BY due_ms, id LIMIT 500) AS m
+const DUE: &str = "SELECT id, bytes, attempts FROM (
+        SELECT id, octet_length(body) AS bytes, attempts, queue, key FROM messages WHERE queue = ?1 AND due_ms <= ?2 ORDER BY due_ms, id LIMIT 500) AS m
     WHERE key IS NULL OR NOT EXISTS (
         SELECT 1 FROM messages AS e WHERE e.queue = m.queue AND e.key = m.key AND e.id < m.id)
     LIMIT ?3";
@@ -41,7 +43,7 @@ const DUE_HEADS: &str = "WITH RECURSIVE keys(key) AS (
         SELECT (SELECT min(key) FROM messages WHERE queue = ?1 AND key > keys.key) FROM keys WHERE key IS NOT NULL),
     heads(id) AS (
         SELECT (SELECT min(id) FROM messages WHERE queue = ?1 AND key = keys.key) FROM keys WHERE key IS NOT NULL)
-    SELECT id, body, key, attempts, sent_ms FROM messages WHERE id IN (
+    SELECT id, octet_length(body), attempts FROM messages WHERE id IN (
         SELECT id FROM heads UNION ALL SELECT id FROM (
             SELECT id FROM messages WHERE queue = ?1 AND key IS NULL AND due_ms <= ?2 ORDER BY due_ms, id LIMIT ?3))
     AND due_ms <= ?2 ORDER BY due_ms, id LIMIT ?3";
@@ -67,45 +69,53 @@ fn millis(time: Duration) -> i64 {
 /// A due message, before it is leased.
 struct Due {
     id: i64,
-    body: String,
-    key: Option<String>,
+    /// Bytes of its body.
+    bytes: usize,
     attempts: u32,
-    sent_ms: i64,
 }
 
 fn due(row: &Row<'_>) -> rusqlite::Result<Due> {
-    Ok(Due { id: row.get(0)?, body: row.get(1)?, key: row.get(2)?, attempts: row.get(3)?, sent_ms: row.get(4)? })
+    let bytes: i64 = row.get(1)?;
+    Ok(Due { id: row.get(0)?, bytes: usize::try_from(bytes).unwrap_or_default(), attempts: row.get(2)? })
 }
 
 fn bury(db: &Connection, id: i64) -> rusqlite::Result<()> {
     db.prepare_cached(BURY)?.execute(params![DEAD, now(), id]).map(drop)
 }
 
-/// Leases the messages that a query finds.
-fn take(db: &Connection, query: &str, queue: &str, lease: &Lease, max: usize) -> rusqlite::Result<Vec<Leased>> {
+/// Leases the messages that a query finds, besides those that are taken, until the limit of bytes.
+fn take(db: &Connection, query: &str, queue: &str, lease: &Lease, taken: &mut Vec<Leased>) -> rusqlite::Result<()> {
+    let max = lease.max - taken.len();
     let now = now();
     let due: Vec<Due> = {
         let mut statement = db.prepare_cached(query)?;
         let rows = statement.query_map(params![queue, now, i64::try_from(max).unwrap_or(1)], due)?;
         rows.collect::<rusqlite::Result<_>>()?
     };
-    let mut taken = Vec::with_capacity(due.len());
-    for Due { id, body, key, attempts, sent_ms } in due {
+    let mut bytes: usize = taken.iter().map(|message| message.body.get().len()).sum();
+    for Due { id, bytes: more, attempts } in due {
+        if attempts >= lease.max_attempts {
+            bury(db, id)?;
+            continue;
+        }
+        if !taken.is_empty() && bytes + more > lease.max_bytes {
+            break;
+        }
+        let (body, key, sent_ms): (String, Option<String>, i64) =
+            db.prepare_cached(CONTENT)?.query_row([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
         // Another program made this body invalid JSON, so it can't be delivered.
-        let body = match RawValue::from_string(body) {
-            Ok(body) if attempts < lease.max_attempts => body,
-            _ => {
-                bury(db, id)?;
-                continue;
-            }
+        let Ok(body) = RawValue::from_string(body) else {
+            bury(db, id)?;
+            continue;
         };
+        bytes += more;
         let sql = "UPDATE messages SET attempts = attempts + 1, receipt = ?, due_ms = ? WHERE id = ?";
         let until = now.saturating_add(millis(lease.visibility));
         db.prepare_cached(sql)?.execute(params![lease.receipt, until, id])?;
         let (sent_at, receipt) = (iso(sent_ms), lease.receipt.clone());
         taken.push(Leased { id, body, key, attempts: attempts + 1, sent_at, receipt });
     }
-    Ok(taken)
+    Ok(())
 }
 
 impl QueueStore for SqliteQueue {
@@ -129,10 +139,11 @@ impl QueueStore for SqliteQueue {
     async fn lease(&self, queue: String, lease: Lease) -> Result<Vec<Leased>, StoreError> {
         let take = self.0.call(move |db| {
             let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let mut taken = take(&transaction, DUE, &queue, &lease, lease.max)?;
+            let mut taken = Vec::new();
+            take(&transaction, DUE, &queue, &lease, &mut taken)?;
             let is_more = |queue: &str| transaction.query_row(IS_MORE, params![queue, now()], |row| row.get(0));
             if taken.len() < lease.max && is_more(&queue)? {
-                taken.extend(take(&transaction, DUE_HEADS, &queue, &lease, lease.max - taken.len())?);
+                take(&transaction, DUE_HEADS, &queue, &lease, &mut taken)?;
             }
             taken.sort_by_key(|message| message.id);
             transaction.commit()?;

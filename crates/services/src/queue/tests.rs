@@ -20,6 +20,48 @@ async fn bodies_keep_their_numbers() {
 }
 
 #[tokio::test]
+async fn a_lease_has_as_many_messages_as_fit_and_at_least_one() {
+    let queue = Tested::open("queue").await;
+    // Four of 3 MB fit into 10 MiB with three, and one of nearly 10 MiB is alone.
+    for size in [3_000_000, 3_000_000, 3_000_000, 3_000_000, 10_485_700, 100, 100] {
+        let message = format!("{{\"messages\":[{{\"body\":\"{}\"}}]}}", "x".repeat(size));
+        assert_eq!(queue.ask("POST /queue/q", &NONE, &message).await.status, 200);
+    }
+    for count in [3, 1, 1, 2, 0] {
+        let leased = queue.ask("POST /queue/q/lease", &NONE, "{\"max\":100}").await;
+        assert_eq!((leased.status, leased.body.matches("\"receipt\"").count()), (200, count));
+    }
+}
+
+#[tokio::test]
+async fn values_of_json_are_charged_before_they_are_parsed() {
+    let [queue, kv, sql, cron] = [Tested::open("queue"), Tested::open("kv"), Tested::open("sql"), Tested::open("cron")];
+    let (queue, kv, sql, cron) = tokio::join!(queue, kv, sql, cron);
+    let empty = format!("{{\"a\":[{}]}}", vec!["{\"\":0}"; 1_000_000].join(","));
+    for (service, target) in [
+        (&queue, "POST /queue/q"),
+        (&queue, "POST /queue/q/lease"),
+        (&queue, "POST /queue/q/done"),
+        (&queue, "POST /queue/q/retry"),
+        (&kv, "POST /kv"),
+        (&kv, "POST /kv/a"),
+        (&sql, "POST /sql/query"),
+        (&sql, "POST /sql/execute"),
+        (&sql, "POST /sql/batch"),
+        (&sql, "POST /sql/transaction"),
+        (&cron, "POST /cron"),
+        (&cron, "PUT /cron-jobs"),
+        (&cron, "PATCH /cron/a"),
+        (&cron, "POST /cron-runs/lease"),
+        (&cron, "POST /cron-runs/done"),
+    ] {
+        let answer = service.ask(target, &NONE, &empty).await;
+        assert_eq!(answer.status, 413, "{target}: {}", answer.body);
+        assert!(answer.body.contains("too many values"), "{target}: {}", answer.body);
+    }
+}
+
+#[tokio::test]
 async fn a_path_that_is_no_text_is_a_problem() {
     let queue = Tested::open("queue").await;
     for target in ["POST /queue/%FF", "POST /queue/%FF/lease"] {

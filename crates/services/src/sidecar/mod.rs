@@ -148,13 +148,13 @@ mod tests {
     #[tokio::test]
     async fn one_in_this_process_answers_as_one_on_a_socket_does() {
         let backend = Backend::new("kv", "sqlite::memory:".to_owned(), BackendOptions::default()).unwrap();
-        let limits = Limits { max_body_bytes: 1000, max_buffered_bytes: 5000, ..Limits::default() };
+        let limits = Limits { max_body_bytes: 1000, max_buffered_bytes: 100_000, ..Limits::default() };
         let sidecar = InProcessSidecar::open(backend, limits).await.unwrap();
         assert_eq!(ask(&sidecar, Method::PUT, "/kv/a", b"value".to_vec()).await.0, StatusCode::NO_CONTENT);
         assert_eq!(ask(&sidecar, Method::GET, "/kv/a", Vec::new()).await, (StatusCode::OK, "value".to_owned()));
         assert_eq!(ask(&sidecar, Method::GET, "/kv/b", Vec::new()).await.0, StatusCode::NOT_FOUND);
         assert_eq!(ask(&sidecar, Method::PUT, "/kv/a", vec![0; 1001]).await.0, StatusCode::PAYLOAD_TOO_LARGE);
-        assert_eq!(ask(&sidecar, Method::PUT, "/kv/a", vec![0; 6000]).await.0, StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(ask(&sidecar, Method::PUT, "/kv/a", vec![0; 110_000]).await.0, StatusCode::SERVICE_UNAVAILABLE);
         assert_eq!(ask(&sidecar, Method::DELETE, "/nowhere", Vec::new()).await.0, StatusCode::NOT_FOUND);
         let (status, health) = ask(&sidecar, Method::GET, "/health", Vec::new()).await;
         assert!(status.is_success() && health.contains("\"kind\":\"kv\""), "{health}");

@@ -3,6 +3,7 @@
 use axum::http::header::RETRY_AFTER;
 use axum::http::{HeaderValue, StatusCode};
 
+use crate::http::charge::NoRoom;
 use crate::http::problem::Problem;
 
 /// The reason why statements have no result.
@@ -38,6 +39,12 @@ pub(crate) enum SqlError {
     },
     /// Any other error; it is logged, and hidden from the client: 500.
     Internal(String),
+}
+
+impl From<NoRoom> for SqlError {
+    fn from(_: NoRoom) -> Self {
+        Self::Busy
+    }
 }
 
 /// An error that the database reports.

@@ -7,7 +7,8 @@ use axum::http::{HeaderMap, HeaderName};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::{Outcome, Statement, exact};
+use super::{Outcome, SqlError, Statement, exact};
+use crate::http::charge::Charge;
 use crate::http::problem::Problem;
 
 /// Time that an answer is kept.
@@ -122,6 +123,19 @@ pub(crate) struct SqlRequest {
     pub(crate) keyed: Option<Keyed>,
     /// Writes the answer, before it is committed.
     pub(crate) answer: fn(&[Outcome]) -> String,
+    /// The bytes that are held for the request.
+    pub(crate) charge: Charge,
+}
+
+impl SqlRequest {
+    /// Writes the answer, once it is charged.
+    pub(crate) fn answer_of(&self, outcomes: &[Outcome]) -> Result<String, SqlError> {
+        let columns = |outcome: &Outcome| outcome.columns.iter().map(|name| 6 * name.len() + 8).sum::<usize>();
+        let bytes = outcomes.iter().map(|outcome| outcome.rows.len() + columns(outcome)).sum::<usize>();
+        // The text moves when it grows.
+        self.charge.take(2 * bytes)?;
+        Ok((self.answer)(outcomes))
+    }
 }
 
 /// The answer to a request.

@@ -1,9 +1,12 @@
 //! Results as JSON, written as the rows arrive, so that no more is buffered than is sent.
 
+use std::io;
+
 use serde_json::Value;
 
 use super::SqlError;
 use crate::Limits;
+use crate::http::charge::{Charge, NoRoom};
 
 /// The outcome of a statement.
 #[derive(Debug, Default)]
@@ -66,6 +69,7 @@ pub(crate) struct ResultWriter {
     max_bytes: usize,
     /// Bytes of the earlier results in the same answer.
     taken: usize,
+    charge: Charge,
 }
 
 impl ResultWriter {
@@ -84,7 +88,13 @@ impl ResultWriter {
             max_rows: limits.max_rows,
             max_bytes: limits.max_result_bytes,
             taken,
+            charge: Charge::current(),
         }
+    }
+
+    /// Charges the rows to a request that is not the current task's.
+    pub(crate) fn charged(self, charge: Charge) -> Self {
+        Self { charge, ..self }
     }
 
     /// Checks, before it is copied, that a value of so many bytes fits in a result.
@@ -97,24 +107,31 @@ impl ResultWriter {
         if self.count == self.max_rows {
             return Err(SqlError::TooMuch(format!("the result has more than {} rows; use LIMIT", self.max_rows)));
         }
-        let rows = &mut self.outcome.rows;
-        rows.push_str(if self.count == 0 { "{" } else { ",{" });
+        let mut rows = Rows {
+            text: &mut self.outcome.rows,
+            limit: self.max_bytes.saturating_sub(self.taken),
+            charge: &self.charge,
+            refused: None,
+        };
+        let refuse = |rows: &Rows<'_>| match rows.refused {
+            Some(NoRoom) => SqlError::Busy,
+            None => too_large(self.max_bytes),
+        };
+        rows.push(if self.count == 0 { "{" } else { ",{" }).map_err(|_| refuse(&rows))?;
         let mut first = true;
         for (index, key) in self.keys.iter().enumerate() {
             let Some(key) = key else { continue };
             if !std::mem::take(&mut first) {
-                rows.push(',');
+                rows.push(",").map_err(|_| refuse(&rows))?;
             }
-            rows.push_str(key);
-            match cell(index)? {
-                Cell::Value(value) => rows.push_str(&value.to_string()),
-                Cell::Json(text) => rows.push_str(&text),
-            }
-            if self.taken + rows.len() > self.max_bytes {
-                return Err(too_large(self.max_bytes));
-            }
+            rows.push(key).map_err(|_| refuse(&rows))?;
+            let written = match cell(index)? {
+                Cell::Value(value) => serde_json::to_writer(&mut rows, &value).map_err(io::Error::from),
+                Cell::Json(text) => rows.push(&text),
+            };
+            written.map_err(|_| refuse(&rows))?;
         }
-        rows.push('}');
+        rows.push("}").map_err(|_| refuse(&rows))?;
         self.count += 1;
         Ok(())
     }
@@ -123,6 +140,47 @@ impl ResultWriter {
         self.outcome.row_count = self.count as u64;
         self.outcome.rows_affected = rows_affected;
         self.outcome
+    }
+}
+
+/// The rows of a result, as long as they fit. Escapes may make a text six times as long.
+struct Rows<'a> {
+    text: &'a mut String,
+    limit: usize,
+    charge: &'a Charge,
+    refused: Option<NoRoom>,
+}
+
+impl Rows<'_> {
+    fn push(&mut self, part: &str) -> io::Result<()> {
+        let wanted = self.text.len() + part.len();
+        if wanted > self.limit {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        if wanted > self.text.capacity() {
+            // The former buffer stays charged, because the rows move.
+            let capacity = wanted.max(2 * self.text.capacity()).min(self.limit);
+            if let Err(refused) = self.charge.take(capacity) {
+                self.refused = Some(refused);
+                return Err(io::ErrorKind::OutOfMemory.into());
+            }
+            self.text.reserve_exact(capacity - self.text.len());
+        }
+        self.text.push_str(part);
+        Ok(())
+    }
+}
+
+impl io::Write for Rows<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // A JSON writer writes whole characters.
+        let part = std::str::from_utf8(bytes).map_err(|_| io::ErrorKind::InvalidData)?;
+        self.push(part)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -162,6 +220,28 @@ mod tests {
         assert!(push(13).is_ok());
         let refused = push(16).unwrap_err();
         assert!(matches!(refused, SqlError::TooMuch(text) if text == "the result is larger than 20 bytes; use LIMIT"));
+    }
+
+    #[test]
+    fn rows_are_charged_before_they_are_written() {
+        let budget = tenon_http_server::Budget::new(1000);
+        let text = |length: usize| move |_: usize| Ok(Cell::text("x".repeat(length)));
+        let writer = || {
+            let writer = ResultWriter::new(&["a".to_string()], &Limits::default(), 0);
+            writer.charged(Charge::on(&budget.unshared()))
+        };
+        let mut rows = writer();
+        rows.push(text(100)).unwrap();
+        assert!(budget.used() >= 100);
+        assert!(matches!(rows.push(text(1000)), Err(SqlError::Busy)));
+        assert!(rows.outcome.rows.len() < 1000);
+        drop(rows);
+        assert_eq!(budget.used(), 0);
+        // A text that grows when it is escaped is refused at the limit, and not behind it.
+        let limits = Limits { max_result_bytes: 100, ..Limits::default() };
+        let mut rows = ResultWriter::new(&["a".to_string()], &limits, 0);
+        assert!(matches!(rows.push(|_| Ok(Cell::text("\u{1}".repeat(90)))), Err(SqlError::TooMuch(_))));
+        assert!(rows.outcome.rows.capacity() <= 100);
     }
 
     #[test]

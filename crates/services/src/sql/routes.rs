@@ -16,6 +16,7 @@ use super::transactions::{ENDED, TRANSACTION, Transactions};
 use super::{Answer, Failed, Isolation, Keyed, Mode, Outcome, SqlRequest, SqlStore, Statement};
 use crate::Limits;
 use crate::http::body;
+use crate::http::charge::Charge;
 use crate::http::problem::Problem;
 
 /// Set on the stored answer of an idempotency key.
@@ -126,7 +127,9 @@ async fn batch<S: SqlStore>(
     let isolation = Isolation::from_json(&body["isolation"])?;
     let foreign_keys = foreign_keys_of(&body)?;
     let statements = Statement::all_of_body(body, &text, &shared.limits)?;
-    let request = SqlRequest { statements, mode: Mode::Transaction, isolation, foreign_keys, keyed, answer: results };
+    let charge = Charge::current();
+    let mode = Mode::Transaction;
+    let request = SqlRequest { statements, mode, isolation, foreign_keys, keyed, answer: results, charge };
     Ok(answered(shared.run(&headers, request).await?))
 }
 
@@ -151,8 +154,15 @@ async fn single<S: SqlStore>(
     let (body, text) = body::read_json_with_text(headers, body, &shared.limits).await?;
     let keyed = Keyed::of(headers, route, &body, &text)?;
     let statement = Statement::of_body(body, &text, &shared.limits)?;
-    let statements = vec![statement];
-    let request = SqlRequest { statements, mode: Mode::Single, isolation: None, foreign_keys: true, keyed, answer };
+    let request = SqlRequest {
+        statements: vec![statement],
+        mode: Mode::Single,
+        isolation: None,
+        foreign_keys: true,
+        keyed,
+        answer,
+        charge: Charge::current(),
+    };
     Ok(answered(shared.run(headers, request).await?))
 }
 

@@ -26,6 +26,7 @@ use super::{
 };
 use crate::Limits;
 use crate::http::body::{self, Incoming};
+use crate::http::charge::Charge;
 use crate::http::problem::Problem;
 use crate::http::query::{Query, decode};
 use crate::http::shared::Shared;
@@ -44,6 +45,9 @@ pub(crate) fn routes<S: BlobStore>(store: S, public_url: Option<String>, limits:
         .layer(Extension(PublicUrl(public_url)))
         .with_state(Shared { store, limits })
 }
+
+/// Bytes of an object in a page of a list, besides its path.
+const OBJECT: usize = 2048;
 
 /// The base of the URLs that the service signs.
 #[derive(Clone)]
@@ -287,6 +291,8 @@ async fn list<S: BlobStore>(State(shared): State<Shared<S>>, uri: Uri) -> Result
         Some("false") => false,
         Some(_) => return Err(Problem::bad_request("`content_type` must be true or false")),
     };
+    // The objects of the page with their headers, and the answer.
+    Charge::current().take(limit * (4 * shared.limits.max_key_bytes + OBJECT))?;
     let page = ListOf { prefix, after, limit, by_folder, with_types };
     let Page { objects, prefixes, next } = shared.store.list(page).await?;
     let objects: Vec<Value> = objects.iter().map(|meta| describe(meta, with_types)).collect();

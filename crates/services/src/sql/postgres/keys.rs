@@ -1,8 +1,9 @@
 //! Answers under idempotency keys, in a table of the database itself: written in the transaction of the request.
 
-use sqlx::PgConnection;
+use sqlx::{PgConnection, Row};
 
 use super::errors::{Trouble, sql_error};
+use crate::http::charge::Charge;
 use crate::postgres_tables;
 use crate::sql::{Answer, Keyed, Reported, SqlError};
 
@@ -25,7 +26,11 @@ UPDATE tenon_idempotency SET answer = $2 WHERE key = $1";
 const UNDEFINED_TABLE: &str = "42P01";
 
 /// Claims a key for the current transaction, or returns the answer of an earlier one.
-pub(super) async fn claim(connection: &mut PgConnection, keyed: &Keyed) -> Result<Option<Answer>, Trouble> {
+pub(super) async fn claim(
+    connection: &mut PgConnection,
+    keyed: &Keyed,
+    charge: &Charge,
+) -> Result<Option<Answer>, Trouble> {
     let claimed = sqlx::query(CLAIM).bind(&keyed.key).bind(&keyed.request).execute(&mut *connection).await;
     let claimed = claimed.map_err(|error| {
         let code = error.as_database_error().and_then(|error| error.code());
@@ -35,12 +40,23 @@ pub(super) async fn claim(connection: &mut PgConnection, keyed: &Keyed) -> Resul
     if claimed.rows_affected() > 0 {
         return Ok(None);
     }
-    let (request, body): (String, String) = sqlx::query_as(FIND).bind(&keyed.key).fetch_one(connection).await?;
+    let found = sqlx::query(FIND).bind(&keyed.key).fetch_one(connection).await?;
+    let (request, body): (&str, &str) = (found.try_get(0)?, found.try_get(1)?);
+    // The row and the answer.
+    charge.take(2 * body.len()).map_err(SqlError::from)?;
+    let body = body.to_owned();
     if request == keyed.request { Ok(Some(Answer { body, replayed: true })) } else { Err(SqlError::KeyReused.into()) }
 }
 
 /// Stores the answer of the current transaction, and deletes some expired ones.
-pub(super) async fn keep(connection: &mut PgConnection, keyed: &Keyed, answer: &str) -> Result<(), Trouble> {
+pub(super) async fn keep(
+    connection: &mut PgConnection,
+    keyed: &Keyed,
+    answer: &str,
+    charge: &Charge,
+) -> Result<(), Trouble> {
+    // The argument, and the message to the server.
+    charge.take(3 * answer.len()).map_err(SqlError::from)?;
     sqlx::query(KEEP).bind(&keyed.key).bind(answer).execute(connection).await?;
     Ok(())
 }

@@ -8,6 +8,7 @@ mod decode;
 mod encode;
 mod errors;
 mod keys;
+mod meter;
 mod numeric;
 mod pool;
 mod session;
@@ -32,7 +33,13 @@ use session::Session;
 use transaction::Transaction;
 
 /// Time beyond the database's own timeout after which the connection is abandoned.
-const GRACE: Duration = Duration::from_secs(2);
+const GRACE: Duration = Duration::from_millis(500);
+
+/// Bytes that PostgreSQL may send for a statement besides its rows: names, types, notices.
+const BESIDES_ROWS: usize = 1 << 20;
+
+/// Limit in bytes of a statement that stays prepared. Each connection keeps a hundred of them.
+const PREPARED: usize = 16 << 10;
 
 /// Number of attempts to claim an idempotency key that another request is using.
 const CLAIMS: u32 = 3;
@@ -61,7 +68,7 @@ impl PostgresSql {
         // The parse error may repeat the URL, so it is dropped.
         let options: PgConnectOptions = url.parse().map_err(|_| fail("this is not a URL of a database".into()))?;
         let grammar = access::load(parser).await?;
-        let decisions = Decisions::new(grammar, access.clone());
+        let decisions = Decisions::new(grammar, access.clone(), &limits);
         let read_only = if access.read_only { "on" } else { "off" };
         let mut options = options.application_name("tenon-sidecar").options([
             ("statement_timeout", limits.statement_timeout.as_millis().to_string().as_str()),
@@ -99,7 +106,7 @@ impl PostgresSql {
         // A read-only request changes nothing, so it needs no key.
         let keyed = request.keyed.as_ref().filter(|_| !self.access.read_only);
         if let Some(keyed) = keyed
-            && let Some(answer) = keys::claim(session, keyed).await?
+            && let Some(answer) = keys::claim(session, keyed, &request.charge).await?
         {
             session.execute("ROLLBACK").await?;
             return Ok(answer);
@@ -109,14 +116,14 @@ impl PostgresSql {
         let mut taken = 0;
         for (index, (statement, run)) in request.statements.iter().zip(runs).enumerate() {
             at.statement = index;
-            let outcome = self.run_one(session, statement, *run, taken).await?;
+            let outcome = self.run_one(session, request, statement, *run, taken).await?;
             statement.check(&outcome)?;
             taken += outcome.rows.len();
             outcomes.push(outcome);
         }
-        let body = (request.answer)(&outcomes);
+        let body = request.answer_of(&outcomes)?;
         if let Some(keyed) = keyed {
-            keys::keep(session, keyed, &body).await?;
+            keys::keep(session, keyed, &body, &request.charge).await?;
         }
         if transaction {
             at.stage = Stage::Commit;
@@ -151,9 +158,36 @@ impl PostgresSql {
         !guarded && request.mode == Mode::Single && request.keyed.is_none()
     }
 
+    /// Runs a statement. `taken` is the number of bytes of the earlier results in the same answer.
     async fn run_one(
         &self,
+        session: &mut Session,
+        request: &SqlRequest,
+        statement: &Statement,
+        run: Run,
+        taken: usize,
+    ) -> Result<Outcome, Trouble> {
+        let left = self.limits.max_result_bytes.saturating_sub(taken);
+        // Binary forms may be larger than their JSON, and some columns are not shown.
+        session.meter().allow(left.saturating_mul(2).saturating_add(BESIDES_ROWS), request.charge.apart());
+        let ran = self.prepare_and_run(session, request, statement, run, taken).await;
+        if let Some(error) = session.meter().error() {
+            return Err(error.into());
+        }
+        session.meter().end();
+        if statement.sql.len() > PREPARED {
+            match &ran {
+                Ok(_) => session.clear_cached_statements().await?,
+                Err(_) => session.close_later(),
+            }
+        }
+        ran
+    }
+
+    async fn prepare_and_run(
+        &self,
         connection: &mut PgConnection,
+        request: &SqlRequest,
         statement: &Statement,
         run: Run,
         taken: usize,
@@ -162,7 +196,7 @@ impl PostgresSql {
         let sql = AssertSqlSafe(statement.sql.as_str()).into_sql_str();
         let prepared = connection.prepare(sql).await?;
         let was_prepared = connection.cached_statements_size() == known;
-        let ran = self.run_prepared(connection, &prepared, statement, run, taken).await;
+        let ran = self.run_prepared(connection, &prepared, request, statement, run, taken).await;
         ran.map_err(|trouble| {
             // A statement that was just prepared had the right names and types then, so the schema has changed since.
             let may_be_stale = trouble.may_be_stale && (was_prepared || trouble.is_of_names_and_types());
@@ -174,6 +208,7 @@ impl PostgresSql {
         &self,
         connection: &mut PgConnection,
         prepared: &PgStatement,
+        request: &SqlRequest,
         statement: &Statement,
         run: Run,
         taken: usize,
@@ -185,7 +220,7 @@ impl PostgresSql {
         let arguments = encode::arguments(statement, types)
             .map_err(|error| Trouble { may_be_stale: true, ..Trouble::from(error) })?;
         let names: Vec<String> = prepared.columns().iter().map(|column| column.name().to_owned()).collect();
-        let mut writer = ResultWriter::new(&names, &self.limits, taken);
+        let mut writer = ResultWriter::new(&names, &self.limits, taken).charged(request.charge.clone());
         let mut affected = 0;
         let mut rows = connection.fetch_many(prepared.query_with(arguments));
         while let Some(step) = rows.try_next().await? {
@@ -201,10 +236,10 @@ impl PostgresSql {
     }
 
     /// Decides how each statement runs; the first refused one is an error.
-    async fn decide(&self, statements: &[Statement]) -> Result<Vec<Run>, Failed> {
+    async fn decide(&self, statements: &[Statement], deadline: Instant) -> Result<Vec<Run>, Failed> {
         let mut runs = Vec::with_capacity(statements.len());
         for (index, statement) in statements.iter().enumerate() {
-            let decided = self.decisions.decide(&statement.sql).await;
+            let decided = self.decisions.decide(&statement.sql, deadline).await;
             runs.push(decided.map_err(|error| Failed::of(index, error))?);
         }
         Ok(runs)
@@ -217,11 +252,13 @@ impl SqlStore for PostgresSql {
 
     async fn run(&self, request: SqlRequest) -> Result<Answer, Failed> {
         require_foreign_keys(request.foreign_keys).map_err(Failed::before)?;
-        let runs = self.decide(&request.statements).await?;
+        let begun = Instant::now();
+        let runs = self.decide(&request.statements, begun + self.limits.statement_timeout).await?;
+        let deciding = begun.elapsed();
         let mut session = self.session(&runs).await.map_err(Failed::before)?;
         // The database stops a single statement by itself, and the connection can be kept.
         let grace = if request.mode == Mode::Single { GRACE } else { Duration::ZERO };
-        let deadline = Instant::now() + self.limits.statement_timeout + grace;
+        let deadline = Instant::now() + (self.limits.statement_timeout + grace).saturating_sub(deciding);
         let mut transaction = self.needs_transaction(&request, &runs);
         let (mut renewals, mut reconnected, mut keys_made, mut claims) = (0, false, false, 0);
         loop {
@@ -258,8 +295,10 @@ impl SqlStore for PostgresSql {
             }
             let renews = trouble.may_be_stale && renewals < RENEWALS;
             // There may be unread rows, so the connection is closed, and its changes are rolled back.
-            let unknown =
-                matches!(trouble.error, SqlError::TooMuch(_) | SqlError::TimedOut | SqlError::Internal(_)) && !renews;
+            let unknown = matches!(
+                trouble.error,
+                SqlError::TooMuch(_) | SqlError::TimedOut | SqlError::Internal(_) | SqlError::Busy
+            ) && !renews;
             if unknown || (transaction && session.execute("ROLLBACK").await.is_err()) {
                 return failed(trouble.error);
             }

@@ -14,6 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::access::Decisions;
+use super::meter::{self, Meter};
 use crate::Limits;
 use crate::postgres_health::HealthConnection;
 use crate::postgres_mark::Mark;
@@ -53,6 +54,7 @@ struct Inner {
 
 struct Member {
     connection: PgConnection,
+    meter: Meter,
     made: Instant,
     /// The time and schema at which the oldest of the prepared statements may have been prepared.
     prepared: Instant,
@@ -158,7 +160,7 @@ impl Pool {
 
     async fn member(&self) -> Result<Member, sqlx::Error> {
         let schema = self.0.schema.load(Ordering::Relaxed);
-        let mut connection = PgConnection::connect_with(&self.0.options).await?;
+        let (mut connection, meter) = meter::connect(&self.0.options).await?;
         self.0.mark.check(&mut connection).await?;
         if connection.server_version_num().is_some_and(|version| version >= CHECKS_CLIENTS) {
             // Not every system supports it.
@@ -166,7 +168,7 @@ impl Pool {
         }
         self.0.decisions.connected(&mut connection).await?;
         let now = Instant::now();
-        Ok(Member { connection, made: now, prepared: now, schema })
+        Ok(Member { connection, meter, made: now, prepared: now, schema })
     }
 }
 
@@ -186,9 +188,15 @@ impl Pooled {
         &mut self.member.as_mut().expect("it is taken on the way out only").connection
     }
 
-    /// Returns the connection to the pool.
+    /// Counts the bytes of the connection.
+    pub(super) fn meter(&self) -> &Meter {
+        &self.member.as_ref().expect("it is taken on the way out only").meter
+    }
+
+    /// Returns the connection to the pool, without the buffers of large messages.
     pub(super) fn give_back(mut self) {
-        if let Some(member) = self.member.take() {
+        if let Some(mut member) = self.member.take() {
+            member.connection.shrink_buffers();
             self.pool.idle().push(member);
         }
     }

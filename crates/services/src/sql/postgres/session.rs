@@ -5,6 +5,7 @@ use std::ops::{Deref, DerefMut};
 use sqlx::{Connection, Executor, PgConnection};
 
 use super::access::Run;
+use super::meter::Meter;
 use super::pool::Pooled;
 
 /// A connection of the pool. It is closed on drop, unless [`Session::give_back`] was called: after a disconnected
@@ -43,6 +44,16 @@ impl Session {
     /// Records that a statement runs. If it may leave session state behind, the connection is not reused.
     pub(super) fn note(&mut self, run: Run) {
         self.shared &= run.shares_session;
+    }
+
+    /// Closes the connection after its last statement.
+    pub(super) fn close_later(&mut self) {
+        self.shared = false;
+    }
+
+    /// Counts the bytes of the connection.
+    pub(super) fn meter(&self) -> &Meter {
+        self.pooled.meter()
     }
 
     /// Returns the connection to the pool, if its statements left no session state.

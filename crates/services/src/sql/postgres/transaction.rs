@@ -45,7 +45,7 @@ impl Transaction {
         request: SqlRequest,
         deadline: Instant,
     ) -> Result<(Answer, Self), Failed> {
-        let runs = match store.decide(&request.statements).await {
+        let runs = match store.decide(&request.statements, deadline).await {
             Ok(runs) => runs,
             Err(failed) => {
                 self.roll_back().await;
@@ -63,12 +63,12 @@ impl Transaction {
             let mut taken = 0;
             for (index, (statement, run)) in request.statements.iter().zip(&runs).enumerate() {
                 at = index;
-                let outcome = store.run_one(session, statement, *run, taken).await?;
+                let outcome = store.run_one(session, &request, statement, *run, taken).await?;
                 statement.check(&outcome)?;
                 taken += outcome.rows.len();
                 outcomes.push(outcome);
             }
-            Ok::<_, Trouble>((request.answer)(&outcomes))
+            Ok::<_, Trouble>(request.answer_of(&outcomes)?)
         };
         let error = match timeout_at(deadline, work).await {
             Ok(Ok(body)) => return Ok((Answer { body, replayed: false }, self)),
@@ -76,7 +76,8 @@ impl Transaction {
             Err(_) => SqlError::TimedOut,
         };
         // There may be unread rows: dropping the session closes the connection.
-        if !matches!(error, SqlError::TooMuch(_) | SqlError::TimedOut | SqlError::Internal(_) | SqlError::Lost) {
+        let unread = matches!(error, SqlError::TooMuch(_) | SqlError::TimedOut | SqlError::Internal(_));
+        if !unread && !matches!(error, SqlError::Lost | SqlError::Busy) {
             self.roll_back().await;
         }
         Err(Failed::of(at, error))

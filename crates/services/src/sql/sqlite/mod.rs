@@ -21,6 +21,7 @@ use tenon_sqlite::{Connection, Library, Prepared, ValueRef};
 use super::{
     Answer, Failed, Isolation, Mode, Outcome, ResultWriter, SqlAccess, SqlError, SqlRequest, SqlStore, Statement,
 };
+use crate::http::charge::Charge;
 use crate::{Limits, ServicesError};
 use errors::sql_error;
 use pool::{Pool, Pooled};
@@ -195,7 +196,8 @@ fn run_all(pooled: &mut Pooled, request: &SqlRequest, limits: &Limits) -> Result
         if pooled.is_over() {
             return Err(Failed::of(index, SqlError::TimedOut));
         }
-        let ran = run_one(pooled, statement, limits, taken).and_then(|outcome| {
+        let room = Room { limits, charge: &request.charge, taken };
+        let ran = run_one(pooled, statement, &room).and_then(|outcome| {
             statement.check(&outcome)?;
             Ok(outcome)
         });
@@ -203,7 +205,7 @@ fn run_all(pooled: &mut Pooled, request: &SqlRequest, limits: &Limits) -> Result
         taken += outcome.rows.len();
         outcomes.push(outcome);
     }
-    let body = (request.answer)(&outcomes);
+    let body = request.answer_of(&outcomes).map_err(Failed::before)?;
     if let Some(keyed) = keyed {
         pooled.own(|db| keys::keep(db, keyed, &body)).map_err(|error| Failed::before(sql_error(error)))?;
     }
@@ -225,11 +227,19 @@ fn explained(pooled: &Pooled, error: SqlError) -> SqlError {
     }
 }
 
-fn run_one(pooled: &mut Pooled, statement: &Statement, limits: &Limits, taken: usize) -> Result<Outcome, SqlError> {
+/// What a result may take.
+struct Room<'a> {
+    limits: &'a Limits,
+    charge: &'a Charge,
+    /// Bytes of the earlier results in the same answer.
+    taken: usize,
+}
+
+fn run_one(pooled: &mut Pooled, statement: &Statement, room: &Room<'_>) -> Result<Outcome, SqlError> {
     let connection = pooled.connection();
     let before = connection.total_changes().map_err(sql_error)?;
     let prepared = connection.prepare(&statement.sql).map_err(sql_error)?;
-    let ran = run_prepared(pooled, prepared, statement, limits, taken);
+    let ran = run_prepared(pooled, prepared, statement, room);
     let connection = pooled.connection();
     if connection.ended().is_none() {
         connection.finish(prepared).map_err(sql_error)?;
@@ -244,8 +254,7 @@ fn run_prepared(
     pooled: &mut Pooled,
     prepared: Prepared,
     statement: &Statement,
-    limits: &Limits,
-    taken: usize,
+    room: &Room<'_>,
 ) -> Result<ResultWriter, SqlError> {
     bind(pooled.connection(), prepared, statement)?;
     require_listed(pooled, prepared)?;
@@ -256,12 +265,12 @@ fn run_prepared(
     if pooled.connection().renewals(prepared).map_err(sql_error)? != before {
         require_listed(pooled, prepared)?;
     }
-    let mut shape = Shape::of(pooled.connection(), prepared, limits, taken)?;
+    let mut shape = Shape::of(pooled.connection(), prepared, room)?;
     while is_row {
         let row = pooled.connection().row();
         shape.writer.push(|index| {
             let value: ValueRef<'_> = row.get(index).map_err(sql_error)?;
-            ResultWriter::require_room(values::length(value), limits)?;
+            ResultWriter::require_room(values::length(value), room.limits)?;
             values::to_cell(value, shape.booleans[index]).ok_or_else(|| values::no_utf8(&shape.names[index]))
         })?;
         is_row = pooled.connection().step(prepared).map_err(sql_error)?;
@@ -292,11 +301,12 @@ struct Shape {
 }
 
 impl Shape {
-    fn of(connection: &mut Connection, prepared: Prepared, limits: &Limits, taken: usize) -> Result<Self, SqlError> {
+    fn of(connection: &mut Connection, prepared: Prepared, room: &Room<'_>) -> Result<Self, SqlError> {
         let columns = connection.columns(prepared).map_err(sql_error)?;
         let booleans = columns.iter().map(|column| values::is_boolean(column.declared.as_deref())).collect();
         let names: Vec<String> = columns.into_iter().map(|column| column.name).collect();
-        Ok(Self { writer: ResultWriter::new(&names, limits, taken), names, booleans })
+        let writer = ResultWriter::new(&names, room.limits, room.taken).charged(room.charge.clone());
+        Ok(Self { writer, names, booleans })
     }
 }
 

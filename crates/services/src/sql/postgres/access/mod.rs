@@ -12,20 +12,22 @@
 mod catalog;
 mod functions;
 mod nodes;
+mod parsers;
 mod walk;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use hashlink::LinkedHashMap;
-use serde_json::Value;
 use sqlx::PgConnection;
-use tenon_pg_grammar::{Grammar, ParseError};
-use tokio::sync::Semaphore;
+use tenon_pg_grammar::{Grammar, Tree};
+use tokio::time::Instant as Deadline;
 
 use crate::sql::{NO_STATEMENT, SqlAccess, SqlError};
-use crate::{ServicesError, SqlParser};
+use crate::{Limits, ServicesError, SqlParser};
 use catalog::Catalog;
+use parsers::Parsers;
+use tenon_pg_grammar::Interrupt;
 use walk::Walk;
 
 /// Limit in bytes of the statements whose verdicts are cached, and of the longest of them. Handlers repeat their
@@ -33,14 +35,11 @@ use walk::Walk;
 const KEPT_BYTES: usize = 16 << 20;
 const KEPT_STATEMENT: usize = 1 << 20;
 
-/// Size of a cache entry besides its text.
-const ENTRY: usize = 256;
+/// Limit in bytes of a cache entry besides its text: mostly the reason of a refusal.
+const ENTRY: usize = 2048;
 
 /// The age up to which a new connection reuses the catalog.
 const CATALOG_AGE: Duration = Duration::from_secs(1);
-
-/// Limit of statements that are parsed at once.
-const PARSERS: usize = 2;
 
 const ONE_AT_A_TIME: &str = "one statement at a time; use /sql/batch for several";
 const OF_THE_SESSION: &str = "a transaction is a /sql/batch, and commands that concern the session are not allowed";
@@ -103,9 +102,8 @@ enum Verdict {
 pub(super) struct Decisions(Arc<Inner>);
 
 struct Inner {
-    grammar: Grammar,
     access: SqlAccess,
-    parsers: Semaphore,
+    parsers: Parsers,
     known: Mutex<Known>,
 }
 
@@ -118,9 +116,9 @@ struct Known {
 }
 
 impl Decisions {
-    pub(super) fn new(grammar: Grammar, access: SqlAccess) -> Self {
-        let parsers = Semaphore::new(PARSERS);
-        Self(Arc::new(Inner { grammar, access, parsers, known: Mutex::default() }))
+    pub(super) fn new(grammar: Grammar, access: SqlAccess, limits: &Limits) -> Self {
+        let parsers = Parsers::new(grammar, limits.queue_timeout);
+        Self(Arc::new(Inner { access, parsers, known: Mutex::default() }))
     }
 
     /// Prepares a new connection: checks its role, and reads the catalog, unless another connection has done so a
@@ -148,12 +146,12 @@ impl Decisions {
         Ok(())
     }
 
-    /// Decides about a statement.
-    pub(super) async fn decide(&self, sql: &str) -> Result<Run, SqlError> {
+    /// Decides about a statement, before `deadline`.
+    pub(super) async fn decide(&self, sql: &str, deadline: Deadline) -> Result<Run, SqlError> {
         let kept = self.known().get(sql);
         let verdict = match kept {
             Some(verdict) => verdict,
-            None => self.parse(sql).await?,
+            None => self.parse(sql, deadline).await?,
         };
         match verdict {
             Verdict::Runs(run) => Ok(run),
@@ -162,15 +160,13 @@ impl Decisions {
         }
     }
 
-    async fn parse(&self, sql: &str) -> Result<Verdict, SqlError> {
+    async fn parse(&self, sql: &str, deadline: Deadline) -> Result<Verdict, SqlError> {
         let inner = &self.0;
-        let permit = inner.parsers.acquire().await.map_err(|error| SqlError::Internal(error.to_string()))?;
-        let (grammar, text) = (inner.grammar.clone(), sql.to_owned());
         let catalog = Arc::clone(&self.known().catalog);
         let (access, judged_by) = (inner.access.clone(), Arc::clone(&catalog));
-        let work = move || judge(grammar.parse(&text), &access, &judged_by);
-        let verdict = tokio::task::spawn_blocking(work).await.map_err(|error| SqlError::Internal(error.to_string()))?;
-        drop(permit);
+        let judge =
+            move |statements: &[&Tree<'_>], interrupt: &Interrupt| judge(statements, &access, &judged_by, interrupt);
+        let verdict = inner.parsers.parse(sql, deadline, judge).await?.unwrap_or_else(Verdict::Wrong);
         let mut known = self.known();
         if Arc::ptr_eq(&known.catalog, &catalog) {
             known.keep(sql, &verdict);
@@ -203,12 +199,8 @@ impl Known {
 }
 
 /// Decides about a parsed text.
-fn judge(parsed: Result<Vec<Value>, ParseError>, access: &SqlAccess, catalog: &Catalog) -> Verdict {
-    let statements = match parsed {
-        Ok(statements) => statements,
-        Err(error) => return Verdict::Wrong(error.to_string()),
-    };
-    let [statement] = &statements[..] else {
+fn judge(statements: &[&Tree<'_>], access: &SqlAccess, catalog: &Catalog, interrupt: &Interrupt) -> Verdict {
+    let [statement] = statements else {
         let why = if statements.is_empty() { NO_STATEMENT } else { ONE_AT_A_TIME };
         return Verdict::Wrong(why.to_owned());
     };
@@ -216,7 +208,7 @@ fn judge(parsed: Result<Vec<Value>, ParseError>, access: &SqlAccess, catalog: &C
     if REFUSED.contains(&command) {
         return Verdict::Forbidden(OF_THE_SESSION.to_owned());
     }
-    let mut walk = Walk::new(access.tables.as_ref(), catalog, statement);
+    let mut walk = Walk::new(access.tables.as_ref(), catalog, statement, interrupt);
     let (understood, changes_rows) = (walk.statement(statement), walk.changes_rows());
     match understood {
         Ok(()) => Verdict::Runs(Run { changes_rows, shares_session: true, changes_schema: false }),

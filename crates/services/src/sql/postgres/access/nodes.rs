@@ -2,7 +2,7 @@
 //!
 //! Any other node type or field is refused. The names are those of PostgreSQL's `parsenodes.h` and `primnodes.h`.
 
-use serde_json::Value;
+use tenon_pg_grammar::Tree;
 
 /// The content of a field.
 #[derive(Clone, Copy)]
@@ -18,9 +18,8 @@ pub(super) enum Field {
 use Field::{Nodes, Of, Plain};
 
 /// The one entry of a node: its type's name and its fields.
-pub(super) fn tagged(node: &Value) -> Option<(&str, &Value)> {
-    let object = node.as_object().filter(|object| object.len() == 1)?;
-    object.iter().next().map(|(name, fields)| (name.as_str(), fields))
+pub(super) fn tagged<'n, 'a>(node: &'n Tree<'a>) -> Option<(&'a str, &'n Tree<'a>)> {
+    if let [(name, fields)] = node.fields()? { Some((*name, fields)) } else { None }
 }
 
 /// The fields of a node type; none for an unknown one.
@@ -271,9 +270,9 @@ pub(super) fn name_in_older_servers(node: &str) -> &'static [&'static str] {
 }
 
 /// Reports whether a statement that is not understood changes rows, by its own kind or that of a part of its `WITH`.
-pub(super) fn changes_rows(statement: &Value) -> bool {
+pub(super) fn changes_rows(statement: &Tree<'_>) -> bool {
     let Some((kind, fields)) = tagged(statement) else { return false };
-    let parts = fields["withClause"]["ctes"].as_array().map_or(&[][..], Vec::as_slice);
+    let parts = fields["withClause"]["ctes"].items();
     is_change(kind) || parts.iter().any(|part| changes_rows(&part["CommonTableExpr"]["ctequery"]))
 }
 

@@ -16,8 +16,15 @@ fn catalog() -> Catalog {
     Catalog::of(&["my_function", "similarity", "sqrt"], &["ts_stat", "pg_read_file", "query_to_xml", "regclass", "xml"])
 }
 
+pub(super) fn grammar() -> Grammar {
+    GRAMMAR.clone()
+}
+
 fn decide(sql: &str, access: &SqlAccess) -> Verdict {
-    judge(GRAMMAR.parse(sql), access, &catalog())
+    let bounds = tenon_pg_grammar::Bounds { heap: 128 << 20, tree: 64 << 20 };
+    let interrupt = GRAMMAR.interrupt();
+    let judged = GRAMMAR.parse(sql, bounds, &interrupt, |trees| judge(trees, access, &catalog(), &interrupt));
+    judged.unwrap_or_else(|error| Verdict::Wrong(error.to_string()))
 }
 
 fn listed() -> SqlAccess {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use tenon_pg_grammar::{Interrupt, Tree};
 
 use super::catalog::Catalog;
 use super::nodes::{self, Field};
@@ -27,6 +27,8 @@ pub(super) struct Walk<'a> {
     /// Aliases of functions in `FROM`, anywhere in the statement, with the columns of each alias.
     functions: Vec<Aliased<'a>>,
     changes_rows: bool,
+    /// Ends the walk. Some checks compare each node with every alias or name of `WITH`.
+    interrupt: &'a Interrupt,
 }
 
 struct Aliased<'a> {
@@ -39,23 +41,24 @@ fn refuse(why: impl Into<String>) -> Walked {
 }
 
 /// The texts of a list of `String` nodes; none when another node is among them.
-fn strings(list: &Value) -> Option<Vec<&str>> {
-    texts(list.as_array()?)
+fn strings<'n>(list: &'n Tree<'_>) -> Option<Vec<&'n str>> {
+    if let Tree::List(nodes) = list { texts(nodes) } else { None }
 }
 
-fn texts(nodes: &[Value]) -> Option<Vec<&str>> {
+fn texts<'n>(nodes: &'n [Tree<'_>]) -> Option<Vec<&'n str>> {
     nodes.iter().map(|node| node["String"]["sval"].as_str()).collect()
 }
 
-fn items(list: &Value) -> &[Value] {
-    list.as_array().map_or(&[], Vec::as_slice)
-}
-
 impl<'a> Walk<'a> {
-    pub(super) fn new(tables: Option<&'a BTreeSet<String>>, catalog: &'a Catalog, statement: &'a Value) -> Self {
+    pub(super) fn new(
+        tables: Option<&'a BTreeSet<String>>,
+        catalog: &'a Catalog,
+        statement: &'a Tree<'a>,
+        interrupt: &'a Interrupt,
+    ) -> Self {
         let mut functions = Vec::new();
         aliased_functions(statement, &mut functions);
-        Self { tables, catalog, scope: Vec::new(), functions, changes_rows: false }
+        Self { tables, catalog, scope: Vec::new(), functions, changes_rows: false, interrupt }
     }
 
     /// Reports whether rows are changed, after a successful walk.
@@ -64,7 +67,7 @@ impl<'a> Walk<'a> {
     }
 
     /// A whole statement.
-    pub(super) fn statement(&mut self, statement: &'a Value) -> Walked {
+    pub(super) fn statement(&mut self, statement: &'a Tree<'a>) -> Walked {
         let unlisted = self.tables.is_none();
         match nodes::tagged(statement) {
             Some(("ExplainStmt", explain)) if unlisted => self.statement(&explain["query"]),
@@ -76,10 +79,10 @@ impl<'a> Walk<'a> {
     }
 
     /// Walks a node or a list of nodes. An empty object is an empty entry of a list.
-    fn node(&mut self, node: &'a Value) -> Walked {
+    fn node(&mut self, node: &'a Tree<'a>) -> Walked {
         match node {
-            Value::Array(nodes) => nodes.iter().try_for_each(|node| self.node(node)),
-            Value::Object(object) if object.is_empty() => Ok(()),
+            Tree::List(nodes) => nodes.iter().try_for_each(|node| self.node(node)),
+            Tree::Object(fields) if fields.is_empty() => Ok(()),
             _ => match nodes::tagged(node) {
                 Some((kind, fields)) => self.of_kind(kind, fields),
                 None => refuse("a part of the statement is not understood"),
@@ -87,7 +90,10 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn of_kind(&mut self, kind: &str, fields: &'a Value) -> Walked {
+    fn of_kind(&mut self, kind: &str, fields: &'a Tree<'a>) -> Walked {
+        if self.interrupt.is_fired() {
+            return refuse("the decision took too long");
+        }
         match kind {
             "SelectStmt" if fields.get("intoClause").is_some() => refuse("SELECT INTO makes a table"),
             "SelectStmt" => self.in_scope(fields, |walk| walk.fields(kind, fields, &["withClause"])),
@@ -141,7 +147,7 @@ impl<'a> Walk<'a> {
             }
             "ResTarget" => {
                 // Assigned fields and elements, which are never function calls.
-                for part in items(&fields["indirection"]) {
+                for part in fields["indirection"].items() {
                     if part.get("String").is_none() {
                         self.node(part)?;
                     }
@@ -151,8 +157,8 @@ impl<'a> Walk<'a> {
             "SQLValueFunction" => self.value(fields),
             // An item of FROM and its columns; an item is a call, and nothing that looks like one.
             "RangeFunction" => {
-                let calls = items(&fields["functions"]);
-                let is_call = |item: &Value| item["List"]["items"][0].get("FuncCall").is_some();
+                let calls = fields["functions"].items();
+                let is_call = |item: &Tree<'_>| item["List"]["items"][0].get("FuncCall").is_some();
                 if !calls.iter().all(is_call) {
                     return refuse("what stands behind FROM is not understood");
                 }
@@ -170,11 +176,11 @@ impl<'a> Walk<'a> {
     }
 
     /// Walks the fields of a node, except those that were checked.
-    fn fields(&mut self, kind: &str, fields: &'a Value, looked_at: &[&str]) -> Walked {
-        let (Some(known), Some(fields)) = (nodes::fields(kind), fields.as_object()) else {
+    fn fields(&mut self, kind: &str, fields: &'a Tree<'a>, looked_at: &[&str]) -> Walked {
+        let (Some(known), Some(fields)) = (nodes::fields(kind), fields.fields()) else {
             return refuse(format!("a part of the statement is not understood ({kind})"));
         };
-        for (name, value) in fields.iter().filter(|(name, _)| !looked_at.contains(&name.as_str())) {
+        for (name, value) in fields.iter().filter(|(name, _)| !looked_at.contains(name)) {
             match known.iter().find(|(known, _)| known == name) {
                 Some((_, Field::Plain)) => {}
                 Some((_, Field::Nodes)) => self.node(value)?,
@@ -186,11 +192,11 @@ impl<'a> Walk<'a> {
     }
 
     /// Walks a statement with the names of its `WITH`. Each part sees the earlier names, and with `RECURSIVE` all.
-    fn in_scope(&mut self, fields: &'a Value, walk: impl FnOnce(&mut Self) -> Walked) -> Walked {
+    fn in_scope(&mut self, fields: &'a Tree<'a>, walk: impl FnOnce(&mut Self) -> Walked) -> Walked {
         let outer = self.scope.len();
         if let Some(with) = fields.get("withClause") {
-            let name_of = |part: &'a Value| part["CommonTableExpr"]["ctename"].as_str();
-            let parts = items(&with["ctes"]);
+            let name_of = |part: &'a Tree<'a>| part["CommonTableExpr"]["ctename"].as_str();
+            let parts = with["ctes"].items();
             let recursive = with["recursive"] == true;
             if recursive {
                 self.scope.extend(parts.iter().filter_map(name_of));
@@ -208,9 +214,9 @@ impl<'a> Walk<'a> {
     }
 
     /// Checks the source of a read: a name of `WITH`, which has no schema, or a table.
-    fn table(&self, table: &Value) -> Walked {
+    fn table(&self, table: &Tree<'_>) -> Walked {
         let name = table["relname"].as_str().unwrap_or_default();
-        let schema = table.get("schemaname").and_then(Value::as_str);
+        let schema = table.get("schemaname").and_then(Tree::as_str);
         if schema.is_none() && self.scope.contains(&name) && is_plain(name) {
             return Ok(());
         }
@@ -221,9 +227,9 @@ impl<'a> Walk<'a> {
     }
 
     /// Checks the target of a write: a table, even if `WITH` defines its name.
-    fn target(&self, table: &Value) -> Walked {
+    fn target(&self, table: &Tree<'_>) -> Walked {
         let name = table["relname"].as_str().unwrap_or_default();
-        let schema = table.get("schemaname").and_then(Value::as_str);
+        let schema = table.get("schemaname").and_then(Tree::as_str);
         // Writing to the view pg_settings changes the session.
         let of_system = |name: &str| name.starts_with("pg_") || name == "information_schema";
         if schema.map_or(of_system(name), of_system) {
@@ -232,10 +238,10 @@ impl<'a> Walk<'a> {
         self.listed(table, schema, name)
     }
 
-    fn listed(&self, table: &Value, schema: Option<&str>, name: &str) -> Walked {
+    fn listed(&self, table: &Tree<'_>, schema: Option<&str>, name: &str) -> Walked {
         let known = ["schemaname", "relname", "inh", "relpersistence", "alias", "location"];
-        let understood = |fields: &serde_json::Map<String, Value>| fields.keys().all(|key| known.contains(&&**key));
-        if !table.as_object().is_some_and(understood) || table["relpersistence"] != "p" {
+        let understood = |fields: &[(&str, Tree<'_>)]| fields.iter().all(|(name, _)| known.contains(name));
+        if !table.fields().is_some_and(understood) || table["relpersistence"] != "p" {
             return refuse("a table has a name that is not understood");
         }
         let Some(tables) = self.tables else { return Ok(()) };
@@ -251,7 +257,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Checks a called function: it must be built-in, and no function of the database may share its name.
-    fn function(&self, name: &Value) -> Walked {
+    fn function(&self, name: &Tree<'_>) -> Walked {
         let names = strings(name).unwrap_or_default();
         let (built_in, name) = match names[..] {
             [name] => (false, name),
@@ -272,8 +278,8 @@ impl<'a> Walk<'a> {
     }
 
     /// Checks a column. PostgreSQL reads `a.b` as the call `b(a)` if `a` has no column `b`.
-    fn column(&self, fields: &Value) -> Walked {
-        let names = items(fields);
+    fn column(&self, fields: &Tree<'_>) -> Walked {
+        let names = fields.items();
         let [qualifiers @ .., last] = names else { return refuse("a column has a name that is not understood") };
         let (Some((kind, last)), Some(qualifiers)) = (nodes::tagged(last), texts(qualifiers)) else {
             return refuse("a column has a name that is not understood");
@@ -304,8 +310,8 @@ impl<'a> Walk<'a> {
     }
 
     /// Checks the suffix of an expression: elements, all columns, or a column's name, which may be a function's.
-    fn indirection(&mut self, parts: &'a Value) -> Walked {
-        for part in items(parts) {
+    fn indirection(&mut self, parts: &'a Tree<'a>) -> Walked {
+        for part in parts.items() {
             match part["String"]["sval"].as_str() {
                 Some(name) if self.catalog.function(name).as_column => {
                     return refuse(format!("(…).{name} may be a call of the function {name}"));
@@ -318,7 +324,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The operators of an expression; some kinds are written as words.
-    fn operators(&self, expression: &Value) -> Walked {
+    fn operators(&self, expression: &Tree<'_>) -> Walked {
         match expression["kind"].as_str() {
             Some("AEXPR_BETWEEN" | "AEXPR_NOT_BETWEEN" | "AEXPR_BETWEEN_SYM" | "AEXPR_NOT_BETWEEN_SYM") => {
                 [">=", "<=", "<", ">"].into_iter().try_for_each(|name| self.named_operator(name))
@@ -331,7 +337,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn operator(&self, name: &Value) -> Walked {
+    fn operator(&self, name: &Tree<'_>) -> Walked {
         match strings(name).as_deref() {
             Some([name]) => self.named_operator(name),
             Some(["pg_catalog", _]) => Ok(()),
@@ -346,10 +352,10 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn type_name(&mut self, fields: &'a Value) -> Walked {
+    fn type_name(&mut self, fields: &'a Tree<'a>) -> Walked {
         let known = ["names", "typmods", "typemod", "arrayBounds", "location"];
-        let understood = |fields: &serde_json::Map<String, Value>| fields.keys().all(|key| known.contains(&&**key));
-        if !fields.as_object().is_some_and(understood) {
+        let understood = |fields: &[(&str, Tree<'_>)]| fields.iter().all(|(name, _)| known.contains(name));
+        if !fields.fields().is_some_and(understood) {
             return refuse("a type is not understood");
         }
         if let Some(modifiers) = fields.get("typmods") {
@@ -365,7 +371,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Checks `CURRENT_DATE` and the like; a list of tables allows those whose value is a time.
-    fn value(&self, fields: &Value) -> Walked {
+    fn value(&self, fields: &Tree<'_>) -> Walked {
         let kind = fields["op"].as_str().unwrap_or_default();
         let kind = kind.trim_start_matches("SVFOP_");
         let kind = if kind == "CURRENT_DATE" { "DATE" } else { kind.trim_end_matches("_N") };
@@ -379,12 +385,12 @@ fn is_plain(name: &str) -> bool {
 }
 
 /// Finds the functions in `FROM`, and their aliases.
-fn aliased_functions<'a>(node: &'a Value, found: &mut Vec<Aliased<'a>>) {
+fn aliased_functions<'a>(node: &'a Tree<'a>, found: &mut Vec<Aliased<'a>>) {
     match node {
-        Value::Array(nodes) => nodes.iter().for_each(|node| aliased_functions(node, found)),
-        Value::Object(fields) => {
+        Tree::List(nodes) => nodes.iter().for_each(|node| aliased_functions(node, found)),
+        Tree::Object(fields) => {
             for (kind, value) in fields {
-                if kind == "RangeFunction" {
+                if *kind == "RangeFunction" {
                     found.extend(aliased(value));
                 }
                 aliased_functions(value, found);
@@ -395,14 +401,14 @@ fn aliased_functions<'a>(node: &'a Value, found: &mut Vec<Aliased<'a>>) {
 }
 
 /// Without an alias, a function's result has the function's name.
-fn aliased(function: &Value) -> Vec<Aliased<'_>> {
+fn aliased<'a>(function: &'a Tree<'a>) -> Vec<Aliased<'a>> {
     if let Some(name) = function["alias"]["aliasname"].as_str() {
         let mut columns = strings(&function["alias"]["colnames"]).unwrap_or_default();
-        let defined = items(&function["coldeflist"]).iter();
+        let defined = function["coldeflist"].items().iter();
         columns.extend(defined.filter_map(|column| column["ColumnDef"]["colname"].as_str()));
         return vec![Aliased { name, columns }];
     }
-    let calls = items(&function["functions"]).iter();
+    let calls = function["functions"].items().iter();
     let names = calls.filter_map(|call| strings(&call["List"]["items"][0]["FuncCall"]["funcname"])?.last().copied());
     names.map(|name| Aliased { name, columns: Vec::new() }).collect()
 }
