@@ -18,6 +18,7 @@ interface Options extends CommonOptions, ServerOptions {
   readonly listen: string;
   readonly headerFile?: Readonly<Record<string, string>>;
   readonly allow?: readonly string[];
+  readonly forwardHeader?: readonly string[];
   readonly tokenFile?: string;
   readonly timeout: number;
   readonly retries: number;
@@ -39,6 +40,11 @@ export function addHttp(sidecar: Command): void {
     .option("--listen <address>", "where to listen: unix:///run/name.sock or 127.0.0.1:port", "127.0.0.1:0")
     .option("--header-file <name=path>", "a header and the file with its value; may be repeated", headerFile)
     .option("--allow <request>", 'what is passed on: "POST /v1/charges", "GET /v1/**"; may be repeated', repeated)
+    .option(
+      "--forward-header <name>",
+      "a request header that is passed on with --allow, besides the usual ones; may be repeated",
+      repeated,
+    )
     .option("--token-file <file>", "file with the bearer token that requests must have")
     .option("--timeout <ms>", "milliseconds until an answer begins", positive, httpSidecarLimits.timeoutMs)
     .addOption(
@@ -57,7 +63,7 @@ export function addHttp(sidecar: Command): void {
   withCommonOptions(withServerOptions(command)).action(serve);
 }
 
-async function serve({ headerFile, allow, rate, ...options }: Options): Promise<void> {
+async function serve({ headerFile, allow, forwardHeader, rate, ...options }: Options): Promise<void> {
   const terminal = terminalFor(options);
   logFormatOf(options);
   const token = tokenFrom(options);
@@ -71,6 +77,7 @@ async function serve({ headerFile, allow, rate, ...options }: Options): Promise<
     log: (line) => terminal.failure(line),
     ...(headerFile === undefined ? {} : { headerFiles: headerFile }),
     ...(allow === undefined ? {} : { allow }),
+    ...(forwardHeader === undefined ? {} : { forwardHeaders: forwardHeader }),
     ...(rate === undefined ? {} : { rate }),
     ...(token === undefined ? {} : { token }),
   });

@@ -43,9 +43,8 @@ function isFilled(segment = ""): boolean {
 /**
  * Returns the segments of a path, percent-decoded once.
  *
- * @returns undefined for a path that another server could read differently: with `.` or `..`, an encoded slash, a
- * backslash, a
- *   control character or a malformed escape
+ * @returns undefined for a path that another server could read differently: with `.` or `..`, an encoded slash,
+ *   question mark or number sign, a backslash, a control character, a malformed escape, or an escape that was escaped
  */
 export function splitPath(path: string): string[] | undefined {
   if (!path.startsWith("/")) return undefined;
@@ -57,9 +56,10 @@ export function splitPath(path: string): string[] | undefined {
     } catch {
       return undefined;
     }
-    // Some servers cut a segment off at a semicolon, and then see dots.
+    // Some servers cut a segment off at a semicolon, and then see dots. Some drop blanks after dots. Some decode twice,
+    // or before they look for the query.
     // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern is for control characters
-    if (/^\.{1,2}(?:;|$)|[/\\\0-\x1f\x7f]/.test(segment)) return undefined;
+    if (/^\.[. ]*(?:;|$)|[/\\?#\0-\x1f\x7f]|%[0-9a-f]{2}/i.test(segment)) return undefined;
     segments.push(segment);
   }
   return segments;

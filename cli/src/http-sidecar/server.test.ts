@@ -164,10 +164,110 @@ describe("a request", () => {
       ["GET", "/open/a%5cb", 400],
       ["GET", "/open/%00", 400],
       ["GET", "/open/%zz", 400],
+      ["GET", "/open/%252e%252e/v1/balance", 400],
+      ["GET", "/open/%252fv1", 400],
+      ["GET", "/open/%25%32%65%25%32%65/v1/balance", 400],
+      ["GET", "/open/.%20/v1/balance", 400],
+      ["GET", "/open/..%20/v1/balance", 400],
+      ["GET", "/open/.../v1/balance", 400],
+      ["GET", "/open/%2e./v1/balance", 400],
+      ["GET", "/open/%2E%2E%3B/v1/balance", 400],
+      ["GET", "/open/%3f/v1", 400],
+      ["GET", "/open/%23/v1", 400],
+      ["GET", "/open\\..\\v1/balance", 400],
+      ["GET", "/open/%c0%ae%c0%ae/v1/balance", 400],
+      ["GET", "/v1//customers/cus_1", 403],
+      ["GET", "/v1/customers/;a", 403],
+      ["GET", "/v1/customers;/cus_1", 403],
     ] as const) {
       expect([method, path, await status(method, path)]).toEqual([method, path, expected]);
     }
     expect(seen).toHaveLength(passed);
+  });
+
+  it("is checked as it goes on, also when its client has resolved the dots", async () => {
+    const sidecar = await start({ allow: ["* /open/**"], headerFiles: { authorization: join(folder, "key") } });
+    for (const path of [
+      "/open/../v1/balance",
+      "/open/%2e%2e/v1/balance",
+      "/open/.%2E/v1",
+      "/open/a/../../v1",
+      "/open\\..\\v1",
+    ]) {
+      // `fetch` resolves dots, encoded ones too, as the clients of modules do.
+      expect([path, (await fetch(`${sidecar.address}${path}`)).status]).toEqual([path, 403]);
+    }
+    expect(seen).toEqual([]);
+    expect((await fetch(`${sidecar.address}/v1/../open/x`)).status).toBe(200);
+    expect(seen[0]?.url).toBe("/open/x");
+  });
+
+  const OVERRIDES = [
+    ...["x-http-method-override", "x-http-method", "x-method-override", "x-original-method", "x_http_method_override"],
+    ...[
+      "x-original-url",
+      "x-rewrite-url",
+      "x-original-uri",
+      "x-forwarded-uri",
+      "x-forwarded-path",
+      "x-forwarded-prefix",
+    ],
+    ...["x-forwarded-method", "x-forwarded-host", "x-forwarded-for", "x-envoy-original-path", "x-waws-unencoded-url"],
+    ...["forwarded", "x-real-ip", "x-script-name", "x-accel-redirect", "soapaction", "x-anything"],
+  ];
+
+  it("goes on without headers that could name another one, when rules say what is allowed", async () => {
+    const headers = Object.fromEntries(OVERRIDES.map((name) => [name, "/v1/balance"]));
+    const usual = { accept: "text/plain", "idempotency-key": "1", "if-match": "*", traceparent: "00-1" };
+    const options = { method: "POST", headers: { ...headers, ...usual }, body: "a" };
+    const files = { authorization: join(folder, "key"), "x-forwarded-prefix": join(folder, "key") };
+    const strict = await start({ allow: ["POST /v1/charges"], headerFiles: files, forwardHeaders: ["SOAPAction"] });
+    expect((await ask(strict, "/v1/charges", options)).status).toBe(200);
+    const sent = seen[0]?.headers ?? {};
+    expect(sent).toMatchObject({ ...usual, authorization: "Bearer sk_canary" });
+    const passed = OVERRIDES.filter((name) => sent[name] !== undefined);
+    // One is asked for, and one is from a file.
+    expect([passed, sent["x-forwarded-prefix"]]).toEqual([["x-forwarded-prefix", "soapaction"], "Bearer sk_canary"]);
+    // Without rules every request is allowed, whatever it names.
+    const open = await start();
+    await ask(open, "/v1/charges", options);
+    expect(seen[1]?.headers).toMatchObject(headers);
+  });
+
+  it("does not name another method in a field, when rules say what is allowed", async () => {
+    const strict = await start({ allow: ["* /**"] });
+    const form = { "content-type": "application/x-www-form-urlencoded" };
+    const parts = { "content-type": "multipart/form-data; boundary=b" };
+    const part = (name: string) => `--b\r\nContent-Disposition: form-data; name=${name}\r\n\r\nDELETE\r\n--b--\r\n`;
+    for (const [path, headers, body] of [
+      ["/a?_method=DELETE", {}, ""],
+      ["/a?b=1&_METHOD=DELETE", {}, ""],
+      ["/a?b=1;%5fmethod=DELETE", {}, ""],
+      ["/a?_method[]=DELETE", {}, ""],
+      ["/a?_HttpMethod=PATCH", {}, ""],
+      ["/a?x-http-method-override=PUT", {}, ""],
+      ["/a", form, "_method=delete"],
+      ["/a", form, "a=1&+_method=delete"],
+      ["/a", parts, part('"_method"')],
+      ["/a", parts, part("_method")],
+      ["/a", { ...parts, "content-type": "Multipart/mixed; boundary=b" }, part('"_method"')],
+    ] as const) {
+      const { status } = await ask(strict, path, { method: "POST", headers, body });
+      expect([path, body, status]).toEqual([path, body, 400]);
+    }
+    expect(seen).toEqual([]);
+    for (const [path, headers, body] of [
+      ["/a?method=card&b=_method", {}, ""],
+      ["/a", form, "payment_method=card&method=a"],
+      ["/a", parts, part('"method"')],
+      ["/a", { "content-type": "application/json" }, '{"_method":"x"}'],
+    ] as const) {
+      expect((await ask(strict, path, { method: "POST", headers, body })).status).toBe(200);
+    }
+  });
+
+  it("needs names of headers for those that are added", async () => {
+    await expect(start({ forwardHeaders: ["a: b"] })).rejects.toMatchObject({ code: "CONFIG" });
   });
 
   it("may name the whole URL, of which the path and the query count", async () => {

@@ -6,6 +6,7 @@ import { TenonError } from "../errors.ts";
 import { version } from "../package.ts";
 import { type AllowRule, parseAllow, splitPath } from "./allow.ts";
 import { HeaderFile } from "./credentials.ts";
+import { forwardedNames, methodField, only } from "./forwarded.ts";
 import { type Bound, listen } from "./listen.ts";
 import { answerMalformed } from "./malformed.ts";
 import { Metrics } from "./metrics.ts";
@@ -24,6 +25,8 @@ export interface HttpSidecarOptions {
   readonly headerFiles?: Readonly<Record<string, string>>;
   /** Allowed requests, such as `POST /v1/charges` or `GET /v1/customers/*`; all by default. */
   readonly allow?: readonly string[];
+  /** Names of request headers that are passed on besides the usual ones. They count when `allow` is given. */
+  readonly forwardHeaders?: readonly string[];
   /** The bearer token that every request but `/health` must have. */
   readonly token?: string;
   /** Milliseconds until the head of an answer, and then between pieces of its body. */
@@ -129,6 +132,8 @@ class Forwarder {
   readonly #upstream: Upstream;
   readonly #rules: readonly AllowRule[];
   readonly #headers: readonly HeaderFile[];
+  /** Names of headers that are passed on; all when everything is allowed. */
+  readonly #forwarded: ReadonlySet<string> | undefined;
   readonly #token: Buffer | undefined;
   readonly #rate: RateLimit | undefined;
   readonly #maxBody: number;
@@ -138,9 +143,11 @@ class Forwarder {
   #held = 0;
 
   constructor(upstream: Upstream, options: HttpSidecarOptions) {
-    const { headerFiles = {}, allow = ["* /**"], token, rate, maxBodyBytes = httpSidecarLimits.maxBodyBytes } = options;
+    const { headerFiles = {}, allow, token, rate, maxBodyBytes = httpSidecarLimits.maxBodyBytes } = options;
     this.#upstream = upstream;
-    this.#rules = allow.map(parseAllow);
+    this.#rules = (allow ?? ["* /**"]).map(parseAllow);
+    const forwarded = forwardedNames(options.forwardHeaders ?? []);
+    this.#forwarded = allow === undefined ? undefined : forwarded;
     this.#headers = Object.entries(headerFiles).map(([name, file]) => new HeaderFile(name, file));
     this.#token = token === undefined ? undefined : digest(token);
     this.#rate = rate === undefined ? undefined : new RateLimit(rate);
@@ -189,6 +196,7 @@ class Forwarder {
     if (wait > 0) throw new Refusal(429, "There are too many requests.", { "retry-after": String(Math.ceil(wait)) });
     const body = await this.#read(req);
     try {
+      if (this.#forwarded !== undefined) refuseMethodField(url, req, body);
       const headers = this.#headersFor(req, body);
       const answer = await this.#upstream.send(
         { method, target: url, headers, body },
@@ -203,7 +211,8 @@ class Forwarder {
 
   /** Returns the client's headers, without the sidecar's token and without headers that come from files. */
   #headersFor(req: IncomingMessage, body: Buffer): OutgoingHttpHeaders {
-    const headers = withoutHops(req);
+    const all = withoutHops(req);
+    const headers = this.#forwarded === undefined ? all : only(all, this.#forwarded);
     // It is the sidecar's own token.
     if (this.#token !== undefined) delete headers["authorization"];
     for (const file of this.#headers) headers[file.name] = file.value();
@@ -297,6 +306,12 @@ class Forwarder {
     const { status, message, headers } = refusal;
     sendProblem(res, status, message, headers);
   }
+}
+
+function refuseMethodField(url: string, { headers }: IncomingMessage, body: Buffer): void {
+  const field = methodField(url, headers, body);
+  if (field !== undefined)
+    throw new Refusal(400, `Servers could read another method from the field ${JSON.stringify(field)}.`);
 }
 
 function refusalOf(error: unknown): Refusal {

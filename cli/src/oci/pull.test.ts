@@ -280,6 +280,34 @@ describe("redirects", () => {
   );
 });
 
+describe("a remote registry", () => {
+  /** A proxy, behind which `registry.example` is the registry of the test. */
+  async function proxied() {
+    const proxy = createServer().on("connect", (_, client) => {
+      const upstream = connect(registry.port, "127.0.0.1", () => client.write("HTTP/1.1 200 OK\r\n\r\n"));
+      upstream.on("error", () => client.destroy()).pipe(client);
+      client.on("error", () => upstream.destroy()).pipe(upstream);
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+    environment["HTTP_PROXY"] = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    return proxy;
+  }
+
+  test.each([
+    ...["127.0.0.1", "localhost", "a.localhost", "[::1]", "[::]", "0.0.0.0", "[::ffff:127.0.0.1]", "2130706433"],
+    ...["0x7f.1", "127.1", "localhost.", "169.254.169.254", "[fe80::1]", "[64:ff9b::127.0.0.1]", "[::127.0.0.1]"],
+  ])("does not lead to %s, with and without TLS", async (host) => {
+    const proxy = await proxied();
+    for (const scheme of ["http", "https"]) {
+      registry.routes.set("/v2/team/shop/manifests/1.0", redirect(`${scheme}://${host}:1/x`));
+      await expect(pull("oci://registry.example/team/shop:1.0", { plainHttp: true })).rejects.toThrow(
+        /leads to .*, which is this machine/,
+      );
+    }
+    proxy.close();
+  });
+});
+
 describe("credentials", () => {
   const challenge = (realm: string, more = "") =>
     `Bearer realm="${realm}",service="the \\"service\\"",scope="repository:all:*"${more}`;

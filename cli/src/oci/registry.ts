@@ -4,6 +4,7 @@ import { TenonError } from "../errors.ts";
 import { version } from "../package.ts";
 import { type Credential, type FoundCredential, findCredential } from "./credentials.ts";
 import { ociLimits } from "./limits.ts";
+import { isLocal, lookupElsewhere } from "./local.ts";
 import { hostOf, isLoopback, type Reference } from "./reference.ts";
 
 /** Options for connecting to a registry. */
@@ -194,8 +195,10 @@ export class Registry {
 
   #connect(): Promise<{ request: typeof import("undici").request; dispatcher: Dispatcher }> {
     this.#undici ??= import("undici").then(({ Agent, EnvHttpProxyAgent, request }) => {
+      // A name of another host that leads to this machine is refused like this machine's address.
+      const lookup = isLocal(this.#base.hostname) ? undefined : lookupElsewhere(this.#base.hostname);
       const times = {
-        connect: { timeout: ociLimits.connectMs },
+        connect: { timeout: ociLimits.connectMs, ...(lookup === undefined ? {} : { lookup }) },
         headersTimeout: ociLimits.idleMs,
         bodyTimeout: ociLimits.idleMs,
       };
@@ -228,20 +231,22 @@ export class Registry {
     }
     url.username = "";
     url.password = "";
-    if (this.#mayCall(url)) return url;
-    const why = url.protocol === "https:" ? "which is this machine" : "which is not HTTPS";
+    const why = this.#whyNot(url);
+    if (why === undefined) return url;
     throw this.failure(
       `leads to ${url.protocol}//${url.host}, ${why}`,
       this.#plainHttp ? undefined : "the registry is broken or hostile",
     );
   }
 
-  #mayCall(url: URL): boolean {
-    const local = isLoopback(url.hostname);
+  /** Returns the reason why a URL may not be called. */
+  #whyNot(url: URL): string | undefined {
+    const [local, own, isLocalRegistry] = [isLocal(url.hostname), this.#isOwn(url), isLocal(this.#base.hostname)];
     // A remote registry must not send requests to this machine's services.
-    if (local && !isLoopback(this.name)) return false;
-    if (url.protocol === "https:") return true;
-    return url.protocol === "http:" && this.#plainHttp && (local || this.#isOwn(url) || !isLoopback(this.name));
+    if (local && !own && !isLocalRegistry) return "which is this machine";
+    if (url.protocol === "https:") return undefined;
+    const mayBePlain = url.protocol === "http:" && this.#plainHttp && (local || own || !isLocalRegistry);
+    return mayBePlain ? undefined : "which is not HTTPS";
   }
 
   /** Returns the `authorization` for a challenge. */
@@ -343,6 +348,7 @@ export class Registry {
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: "nothing listens there",
   ENOTFOUND: "there is no such host",
+  ERR_LOCAL_ADDRESS: "its name leads to this machine",
   EAI_AGAIN: "its name cannot be resolved at the moment",
   UND_ERR_CONNECT_TIMEOUT: "it takes too long",
   UND_ERR_HEADERS_TIMEOUT: "it takes too long",

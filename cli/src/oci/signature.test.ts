@@ -10,7 +10,7 @@ import { describeWith, testWith } from "../../../testing/needs.ts";
 import { findProgram } from "../../../testing/programs.ts";
 import { Runtime } from "../index.ts";
 import { cosignKey } from "./cosign-key.testing.ts";
-import { readSigningKey } from "./keys.ts";
+import { readSigningKey, signed } from "./keys.ts";
 import { parseTarget, publishComponent } from "./publish.ts";
 import { pullModule } from "./pull.ts";
 import { startRegistry } from "./registry.testing.ts";
@@ -77,6 +77,23 @@ describeWith("docker-registry", "signatures in a registry", () => {
     });
     expect(answer.status).toBe(201);
     return { digest, size: Buffer.byteLength(bytes) };
+  }
+
+  /** Copies manifests with their blobs from one repository to another, as `skopeo copy` does. */
+  async function copyAll(from: string, to: string, tags: readonly string[]) {
+    const at = (repository: string, path: string) => `http://${registry.host}/v2/${repository}/${path}`;
+    const headers = { accept: "application/vnd.oci.image.manifest.v1+json" };
+    for (const tag of tags) {
+      const manifest = await (await fetch(at(from, `manifests/${tag}`), { headers })).text();
+      const { config, layers } = JSON.parse(manifest);
+      for (const { digest } of [config, ...layers]) {
+        const mount = await fetch(at(to, `blobs/uploads/?mount=${digest}&from=${from}`), { method: "POST" });
+        expect(mount.status).toBe(201);
+      }
+      const type = { "content-type": headers.accept };
+      const put = await fetch(at(to, `manifests/${tag}`), { method: "PUT", headers: type, body: manifest });
+      expect(put.status).toBe(201);
+    }
   }
 
   test("what is signed is pulled, and afterwards without the registry", async () => {
@@ -163,6 +180,93 @@ describeWith("docker-registry", "signatures in a registry", () => {
     await expect(pull("good", ours, cacheFolder)).rejects.toMatchObject({ code: "REGISTRY" });
   });
 
+  test("a signature is for its repository and its tag", async () => {
+    const old = await publish("old", "1.0", signKey);
+    const current = await publish("current", "2.0", signKey);
+    // Whoever writes to the registry moves a tag to a former version, which is signed as well.
+    await put("2.0", await get(old.digest));
+    await expect(pull("2.0", ours)).rejects.toThrow(
+      /shop@.* is signed by the key .*cosign\.pub, but not as .*\/team\/shop:2\.0/,
+    );
+    // The cache has the signature of 1.0 then, which is not one of 2.0.
+    const cache = join(folder, "moved");
+    expect((await pull("1.0", ours, cache)).digest).toBe(old.digest);
+    await expect(pull("2.0", ours, cache)).rejects.toThrow("but not as");
+    // A digest names the version itself.
+    const byDigest = (path: string, digest: string) =>
+      pullModule(`oci://${registry.host}/${path}@${digest}`, {
+        environment: environment(),
+        cacheFolder: join(folder, `digest-${number++}`),
+        verifyKey: ours,
+      });
+    for (const { digest } of [old, current]) expect((await byDigest("team/shop", digest)).digest).toBe(digest);
+    // The same version under another tag has a signature for each.
+    await publish("current", "latest", signKey);
+    for (const tag of ["latest"]) expect((await pull(tag, ours)).digest).toBe(current.digest);
+    expect(JSON.parse(await get(signatureTag(current.digest))).layers).toHaveLength(2);
+    // Copied to another repository with its signatures.
+    await copyAll("team/shop", "team/bank", ["1.0", old.digest, signatureTag(old.digest)]);
+    for (const name of ["team/bank:1.0", `team/bank@${old.digest}`]) {
+      const copied = pullModule(`oci://${registry.host}/${name}`, {
+        environment: environment(),
+        cacheFolder: join(folder, `copy-${number++}`),
+        verifyKey: ours,
+      });
+      await expect(copied, name).rejects.toThrow(/but not as .*\/team\/bank/);
+    }
+  });
+
+  test("cosign's signatures name the tag in an annotation", async () => {
+    const { digest } = await publish("seventh", "annotated");
+    const sign = async (reference: string, optional: object | null) => {
+      const text = JSON.stringify({
+        critical: {
+          identity: { "docker-reference": reference },
+          image: { "docker-manifest-digest": digest },
+          type: "cosign container image signature",
+        },
+        optional,
+      });
+      const [config, layer] = [await putBlob("{}"), await putBlob(text)];
+      const signature = signed(Buffer.from(text), signKey).toString("base64");
+      await put(signatureTag(digest), {
+        schemaVersion: 2,
+        mediaType: "application/vnd.oci.image.manifest.v1+json",
+        config: { mediaType: "application/vnd.oci.image.config.v1+json", ...config },
+        layers: [
+          {
+            mediaType: "application/vnd.dev.cosign.simplesigning.v1+json",
+            ...layer,
+            annotations: { "dev.cosignproject.cosign/signature": signature },
+          },
+        ],
+      });
+    };
+    const here = `${registry.host}/team/shop`;
+    for (const [reference, optional] of [
+      [here, null],
+      [here, {}],
+      [here, { tag: "other" }],
+      [here, { tag: ["annotated", "other"] }],
+      [`${here}:other`, { tag: "annotated" }],
+      [`${registry.host}/team/bank`, { tag: "annotated" }],
+      [`${registry.host}/team/bank:annotated`, null],
+      ["team/shop:annotated", null],
+      [`other.example/team/shop:annotated`, null],
+      ["", { tag: "annotated" }],
+    ] as const) {
+      await sign(reference, optional);
+      await expect(pull("annotated", ours), reference).rejects.toThrow("but not as");
+    }
+    for (const [reference, optional] of [
+      [here, { tag: "annotated" }],
+      [`${here}:annotated`, null],
+    ] as const) {
+      await sign(reference, optional);
+      expect((await pull("annotated", ours)).digest).toBe(digest);
+    }
+  });
+
   test("a Node program names a key for the runtime or for a module", async () => {
     const cacheFolder = join(folder, "runtime");
     await publish("seven", "unsigned");
@@ -191,7 +295,7 @@ describeWith("docker-registry", "signatures in a registry", () => {
     const payload = await (await fetch(address(`blobs/${layers[0].digest}`))).text();
     expect(JSON.parse(payload)).toEqual({
       critical: {
-        identity: { "docker-reference": `${registry.host}/team/shop` },
+        identity: { "docker-reference": `${registry.host}/team/shop:four` },
         image: { "docker-manifest-digest": digest },
         type: "cosign container image signature",
       },
@@ -232,6 +336,8 @@ describeWith("docker-registry", "signatures in a registry", () => {
       expect(() => verify("plain")).toThrow(/no signatures/);
       const sign = ["sign", "--key", join(folder, "cosign.key"), ...local, "--tlog-upload=false", "--yes"];
       cosign(...sign, `${image}@${plain.digest}`);
+      await expect(pull("plain", ours)).rejects.toThrow("but not as");
+      cosign(...sign, "-a", "tag=plain", `${image}@${plain.digest}`);
       expect((await pull("plain", ours)).digest).toBe(plain.digest);
     },
   );

@@ -17,7 +17,7 @@ import {
 } from "./artifact.ts";
 import { isSigned, signed } from "./keys.ts";
 import { ociLimits } from "./limits.ts";
-import { formatReference, type Reference } from "./reference.ts";
+import { formatReference, isDockerHub, type Reference } from "./reference.ts";
 import type { Registry } from "./registry.ts";
 import type { Store } from "./store.ts";
 
@@ -50,13 +50,12 @@ export async function signatureOf(
   key: KeyObject,
   registry: Registry,
 ): Promise<SignatureArtifact | undefined> {
-  const { registry: name, repository } = reference;
   const payload = blob(
     LAYER,
     Buffer.from(
       JSON.stringify({
         critical: {
-          identity: { "docker-reference": `${name}/${repository}` },
+          identity: { "docker-reference": identityOf(reference) },
           image: { "docker-manifest-digest": digest },
           type: TYPE,
         },
@@ -94,7 +93,8 @@ export async function signatureOf(
 }
 
 /**
- * Checks that one of the signatures of a manifest is by a key. A signature that was verified once is kept in the cache, so
+ * Checks that one of the signatures of a manifest is by a key, and for this repository. Without a digest in the
+ * reference it must be for the tag, too, because who writes to a registry moves tags to former versions. A signature that was verified once is kept in the cache, so
  * that a pulled artifact needs no registry.
  *
  * @param file the key's file, for errors
@@ -108,24 +108,43 @@ export async function checkSignature(
   store: Store,
 ): Promise<void> {
   const kept = await store.readSignature(digest);
-  if (kept !== undefined && names(kept.payload, digest) && isSigned(kept.payload, kept.signature, key)) return;
+  if (kept !== undefined && names(kept.payload, digest, reference) && isSigned(kept.payload, kept.signature, key))
+    return;
   const layers = await layersOf(digest, reference, registry);
+  let others = 0;
   for (const layer of layers) {
     if (layer.size > ociLimits.signatureBytes) continue;
     const answer = await registry.send(`blobs/${layer.digest}`, { method: "GET" });
     if (answer.status !== 200) throw await registry.unexpected(answer, `read a signature of ${digest}`);
     const payload = await registry.read(answer, layer.size, "a signature");
     const signature = signatureIn(layer);
-    if (digestOf(payload) !== layer.digest || !names(payload, digest) || !isSigned(payload, signature, key)) continue;
+    if (digestOf(payload) !== layer.digest || !isSigned(payload, signature, key)) continue;
+    if (!names(payload, digest, reference)) {
+      others++;
+      continue;
+    }
     await store.writeSignature(digest, { payload, signature });
     return;
   }
   const where = formatReference({ registry: reference.registry, repository: reference.repository, digest });
   if (layers.length === 0) throw new TenonError("REGISTRY", `${where} is not signed, and verify_key requires it`, HINT);
+  if (others > 0) {
+    const named = identityOf(reference);
+    throw new TenonError("REGISTRY", `${where} is signed by the key ${file}, but not as ${named}`, OTHER_HINT);
+  }
   throw new TenonError("REGISTRY", `none of the ${layers.length} signatures of ${where} is by the key ${file}`, HINT);
 }
 
 const HINT = "sign it with `tenon publish --sign-key` or `cosign sign --key`, or change verify_key";
+
+const OTHER_HINT =
+  "sign it under this name with `tenon publish --sign-key` or `cosign sign --key … -a tag=<tag>`, or name its digest";
+
+/** Returns the name that a signature is for: `registry/repository:tag`, and without the tag when there is a digest. */
+function identityOf({ registry, repository, tag, digest }: Reference): string {
+  const name = `${isDockerHub(registry) ? "docker.io" : registry.toLowerCase()}/${repository}`;
+  return tag === undefined || digest !== undefined ? name : `${name}:${tag}`;
+}
 
 /** Returns the tag of the signatures of a manifest. */
 function tagOf(digest: string): string {
@@ -156,11 +175,20 @@ function signatureIn({ annotations }: Layer): Buffer {
   return typeof text === "string" ? Buffer.from(text, "base64") : Buffer.alloc(0);
 }
 
-/** Reports whether a signed text names this digest. Its repository may be another one, from which it was copied. */
-function names(payload: Uint8Array, digest: string): boolean {
+/**
+ * Reports whether a signed text names this digest, this repository and, where it counts, this tag. cosign writes no tag
+ * after the repository, but annotations: `cosign sign -a tag=1.0`.
+ */
+function names(payload: Uint8Array, digest: string, reference: Reference): boolean {
   try {
-    const { critical } = JSON.parse(Buffer.from(payload).toString("utf8"));
-    return critical.type === TYPE && critical.image["docker-manifest-digest"] === digest;
+    const { critical, optional } = JSON.parse(Buffer.from(payload).toString("utf8"));
+    if (critical.type !== TYPE || critical.image["docker-manifest-digest"] !== digest) return false;
+    const [, registry, repository, tag = optional?.tag] =
+      /^([^/]+)\/([^:@]+)(?::([^:@/]+))?$/.exec(critical.identity["docker-reference"]) ?? [];
+    if (registry === undefined || repository === undefined) return false;
+    const isBound = reference.digest === undefined;
+    const signedAs = { registry, repository, ...(isBound ? { tag: String(tag) } : {}) };
+    return identityOf(signedAs) === identityOf(reference);
   } catch {
     return false;
   }
