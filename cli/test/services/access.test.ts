@@ -67,6 +67,75 @@ describeEach("access to $name", databases, ({ name, open }) => {
     expect((await read("SELECT count(*) AS n FROM users")).json.rows).toEqual([{ n: 1 }]);
   });
 
+  it.runIf(name === "PostgreSQL")("--read-only: what a read-only transaction does not stop is refused", async () => {
+    const [all, read] = [await sidecar({}), await sidecar({ readOnly: true })];
+    const count = async () => (await all("SELECT count(*) AS n FROM pg_largeobject_metadata")).json.rows;
+    for (const sql of [
+      "SELECT lo_create(0)",
+      "SELECT lo_creat(-1)",
+      "SELECT lo_from_bytea(0, 'a')",
+      "SELECT (0::oid).lo_create",
+      "EXPLAIN ANALYZE SELECT lo_create(0)",
+      "SELECT pg_advisory_lock(1)",
+      "SELECT pg_notify('a', 'b')",
+      "SELECT pg_logical_emit_message(false, 'a', 'b')",
+      "SELECT pg_switch_wal()",
+      "SELECT nextval('numbers')",
+      "SELECT setval('numbers', 9)",
+      "COPY users TO '/tmp/a'",
+    ]) {
+      const answer = await read(sql);
+      expect([answer.status, sql]).toEqual([sql.includes("numbers") ? 400 : 403, sql]);
+    }
+    expect(await count()).toEqual([{ n: 0 }]);
+    expect((await all("SELECT count(*) AS n FROM pg_locks WHERE locktype = 'advisory'")).json.rows).toEqual([{ n: 0 }]);
+    // The check can fail.
+    expect((await all("SELECT lo_create(0)")).status).toBe(200);
+    expect(await count()).toEqual([{ n: 1 }]);
+  });
+
+  it.runIf(name === "PostgreSQL")("refuses values before they are in its memory", async () => {
+    const one = await sidecar({ poolSize: 2 });
+    const before = process.memoryUsage.rss();
+    let most = 0;
+    const timer = setInterval(() => {
+      most = Math.max(most, process.memoryUsage.rss() - before);
+    }, 5);
+    const large = "SELECT repeat('x', 200000000) AS a";
+    const [answers, error, notice] = await Promise.all([
+      Promise.all([1, 2, 3, 4].map(() => one(large))),
+      one("SELECT ('x' || repeat('x', 100000000))::int"),
+      one(`DO 'BEGIN RAISE NOTICE ''%'', repeat(''x'', 200000000); END'`),
+    ]);
+    clearInterval(timer);
+    for (const { status, json } of [...answers, error, notice]) {
+      expect([status, json.detail]).toEqual([400, expect.stringContaining("larger than")]);
+    }
+    // The sidecar is in this process. Six messages have 1.1 GB.
+    expect(most).toBeLessThan(300_000_000);
+    expect((await one("SELECT 1 AS a")).json.rows).toEqual([{ a: 1 }]);
+  });
+
+  it.runIf(name === "PostgreSQL")(
+    "parses large statements within a bound of memory, and nobody waits for them",
+    async () => {
+      const one = await sidecar({});
+      const before = process.memoryUsage.rss();
+      let most = 0;
+      const timer = setInterval(() => {
+        most = Math.max(most, process.memoryUsage.rss() - before);
+      }, 5);
+      const greedy = [",1", ",a", ",f()"].map((part) => one(`SELECT 1${part.repeat(1_000_000 / part.length)}`));
+      const [small, ...large] = await Promise.all([one("SELECT 2 AS a"), ...greedy]);
+      clearInterval(timer);
+      expect(small?.json.rows).toEqual([{ a: 2 }]);
+      for (const { status, json } of large) {
+        expect([status, json.detail]).toEqual([400, expect.stringContaining("too large")]);
+      }
+      expect(most).toBeLessThan(500_000_000);
+    },
+  );
+
   it("--tables: rows of the tables that are listed, and nothing else", async () => {
     const listed = await sidecar({ tables: ["users"] });
     expect((await listed("SELECT u.name FROM users AS u WHERE u.id = $1", 1)).json.rows).toEqual([{ name: "Ann" }]);

@@ -18,7 +18,7 @@ use super::problem::Problem;
 use crate::Limits;
 
 /// Copies of a body's parts on the way to a store: texts, arguments, and a message that moves when it grows.
-const COPIES: usize = 5;
+const COPIES: usize = 4;
 
 /// A body read piece by piece, within the limits of size and time.
 pub(crate) struct Incoming {
@@ -110,7 +110,7 @@ pub(crate) async fn read(headers: &HeaderMap, body: Body, limits: &Limits) -> Re
 /// Reads a body as JSON, with the content type of JSON or none.
 pub(crate) async fn read_json(headers: &HeaderMap, body: Body, limits: &Limits) -> Result<Value, Problem> {
     let bytes = read_text_of_json(headers, body, limits).await?;
-    charge(&bytes, 1, limits).await?;
+    charge(&bytes, 1, 0, limits).await?;
     parse(&bytes)
 }
 
@@ -120,7 +120,7 @@ pub(crate) async fn read_optional_json(headers: &HeaderMap, body: Body, limits: 
     if bytes.is_empty() {
         return Ok(Value::Null);
     }
-    charge(&bytes, 1, limits).await?;
+    charge(&bytes, 1, 0, limits).await?;
     parse(&bytes)
 }
 
@@ -132,8 +132,7 @@ pub(crate) async fn read_json_with_text(
     limits: &Limits,
 ) -> Result<(Value, Bytes), Problem> {
     let bytes = read_text_of_json(headers, body, limits).await?;
-    charge(&bytes, 2, limits).await?;
-    Charge::current().take_within(COPIES * bytes.len(), limits.queue_timeout).await?;
+    charge(&bytes, 2, COPIES, limits).await?;
     Ok((parse(&bytes)?, bytes))
 }
 
@@ -145,15 +144,16 @@ async fn read_text_of_json(headers: &HeaderMap, body: Body, limits: &Limits) -> 
     read(headers, body, limits).await
 }
 
-/// Charges the values of a body, which may take a hundred times its bytes, for a number of readings.
-async fn charge(bytes: &[u8], readings: usize, limits: &Limits) -> Result<(), Problem> {
-    let size = json_size::of_values(bytes);
-    if size > limits.max_json_bytes() {
-        let detail =
-            format!("the JSON of the body has too many values: they need more than {} bytes", limits.max_json_bytes());
+/// Charges the values of a body, which may take a hundred times its bytes, for a number of readings, and `copies` of it.
+async fn charge(bytes: &[u8], readings: usize, copies: usize, limits: &Limits) -> Result<(), Problem> {
+    let json_size::Size { values, texts } = json_size::of(bytes);
+    let most = limits.max_json_bytes();
+    if values > most {
+        let detail = format!("the JSON of the body has too many values: they need more than {most} bytes");
         return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail));
     }
-    Ok(Charge::current().take_within(readings * size, limits.queue_timeout).await?)
+    let all = readings * values + texts + copies * bytes.len();
+    Ok(Charge::current().take_within(all, limits.queue_timeout).await?)
 }
 
 fn parse(bytes: &[u8]) -> Result<Value, Problem> {

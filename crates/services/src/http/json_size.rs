@@ -18,10 +18,19 @@ const TEXT: usize = 48;
 /// Nesting at which `serde_json` gives up.
 const DEPTH: usize = 128;
 
+/// An upper bound of the memory of a text's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Size {
+    /// Bytes of lists, objects, and all values besides the characters of texts.
+    pub(super) values: usize,
+    /// Bytes of the characters, with the buffer that collects a text with escapes.
+    pub(super) texts: usize,
+}
+
 /// An upper bound of the bytes that `serde_json::Value` and its parser take for a text. For a text that is not JSON it
 /// bounds what is taken until the parser notices.
-pub(super) fn of_values(text: &[u8]) -> usize {
-    let mut bytes = LIST;
+pub(super) fn of(text: &[u8]) -> Size {
+    let (mut bytes, mut texts, mut buffer) = (LIST, 0, 0);
     // One bit for each open list or object, the innermost last: 1 is an object.
     let (mut open, mut depth) = (0_u128, 0);
     let mut at = 0;
@@ -29,17 +38,25 @@ pub(super) fn of_values(text: &[u8]) -> usize {
         at += 1;
         match byte {
             b'"' => {
-                let begin = at;
+                let (begin, mut has_escapes) = (at, false);
                 while let Some(byte) = text.get(at) {
                     at += 1;
                     match byte {
                         b'"' => break,
-                        b'\\' => at += 1,
+                        b'\\' => {
+                            has_escapes = true;
+                            at += 1;
+                        }
                         _ => {}
                     }
                 }
-                // A text with escapes is collected in a buffer that doubles, and copied.
-                bytes += TEXT + 3 * (at.min(text.len()) - begin);
+                let length = at.min(text.len()) - begin;
+                bytes += TEXT;
+                texts += length;
+                // The parser has one buffer for texts with escapes, which doubles.
+                if has_escapes && length > buffer {
+                    buffer = length;
+                }
             }
             b'{' | b'[' => {
                 if depth == DEPTH {
@@ -57,7 +74,7 @@ pub(super) fn of_values(text: &[u8]) -> usize {
             _ => {}
         }
     }
-    bytes
+    Size { values: bytes, texts: texts + 3 * buffer }
 }
 
 #[cfg(test)]
@@ -66,14 +83,15 @@ mod tests {
 
     #[test]
     fn values_count_and_not_the_characters_of_texts() {
-        assert_eq!(of_values(b"1"), LIST);
-        assert_eq!(of_values(br#"{"":0}"#), LIST + OBJECT + TEXT + 3);
-        assert_eq!(of_values(b"[[0,1]]"), 3 * LIST + ITEM);
-        assert_eq!(of_values(br#"{"a":[1],"b":{}}"#), 2 * LIST + 2 * OBJECT + MEMBER + 2 * (TEXT + 6));
-        assert_eq!(of_values(br#""[{,\"[{,""#), LIST + TEXT + 3 * 9);
+        let size = |text: &[u8]| (of(text).values, of(text).texts);
+        assert_eq!(size(b"1"), (LIST, 0));
+        assert_eq!(size(br#"{"":0}"#), (LIST + OBJECT + TEXT, 1));
+        assert_eq!(size(b"[[0,1]]"), (3 * LIST + ITEM, 0));
+        assert_eq!(size(br#"{"a":[1],"b":{}}"#), (2 * LIST + 2 * OBJECT + MEMBER + 2 * TEXT, 4));
+        assert_eq!(size(br#""[{,\"[{,""#), (LIST + TEXT, 4 * 9));
         // Nested too deeply, and no JSON.
-        assert!(of_values(&b"[".repeat(100_000)) < 130 * LIST);
-        assert_eq!(of_values(br#""\"#), LIST + TEXT + 3);
-        assert_eq!(of_values(b"]]]]"), LIST);
+        assert!(of(&b"[".repeat(100_000)).values < 130 * LIST);
+        assert_eq!(size(br#""\"#), (LIST + TEXT, 4));
+        assert_eq!(size(b"]]]]"), (LIST, 0));
     }
 }

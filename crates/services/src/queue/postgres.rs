@@ -77,7 +77,7 @@ unkeyed AS (
   SELECT id, due, attempts, body FROM tenon_queue WHERE queue = $1 AND key IS NULL AND due <= now()
   ORDER BY due, id LIMIT $2 FOR UPDATE SKIP LOCKED),
 found AS (
-  SELECT * FROM (SELECT * FROM keyed UNION ALL SELECT * FROM unkeyed) AS both ORDER BY due, id LIMIT $2)"
+  SELECT * FROM (SELECT * FROM keyed UNION ALL SELECT * FROM unkeyed) AS either ORDER BY due, id LIMIT $2)"
 );
 
 const DONE: &str = "DELETE FROM tenon_queue WHERE id = $1 AND queue = $2 AND receipt = $3";

@@ -15,7 +15,8 @@ pub struct SqlParser {
 /// The allowed statements. By default, all that the database's user may run.
 #[derive(Clone, Debug, Default)]
 pub struct SqlAccess {
-    /// The database refuses statements that write.
+    /// The database refuses statements that write. On PostgreSQL, functions that are not known to only compute or read
+    /// are refused as well, because a read-only transaction does not stop all of them.
     pub read_only: bool,
     /// The tables and views that statements may name; none allows all. With a list, statements can only read and change
     /// rows, and cannot change the schema.
@@ -33,7 +34,7 @@ impl SqlAccess {
 
     /// Reports whether statements that are not fully understood are refused.
     pub(crate) fn is_guarded(&self) -> bool {
-        self.is_listed() || self.role.is_some()
+        self.is_listed() || self.role.is_some() || self.read_only
     }
 
     /// Reports whether statements may only read and change rows of listed tables.

@@ -142,7 +142,7 @@ impl PostgresSql {
     /// only when there is an answer.
     fn needs_transaction(&self, request: &SqlRequest, runs: &[Run]) -> bool {
         // With a list or a role, settings that a statement changes end with the transaction.
-        let guarded = self.access.read_only || self.access.is_guarded();
+        let guarded = self.access.is_guarded();
         let writes = runs.iter().any(|run| run.writes());
         guarded || writes || request.mode == Mode::Transaction || request.keyed.is_some()
     }
@@ -154,7 +154,7 @@ impl PostgresSql {
     /// Reports whether a statement that transactions refuse, such as `VACUUM`, may run without one. It has no result
     /// that could be refused.
     fn may_leave_transaction(&self, request: &SqlRequest) -> bool {
-        let guarded = self.access.read_only || self.access.is_guarded();
+        let guarded = self.access.is_guarded();
         !guarded && request.mode == Mode::Single && request.keyed.is_none()
     }
 

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! One walk over the tree answers three questions, because all three need the same property: that the statement does
-//! nothing but compute, and read and change rows. With `--tables` and with `--role` a statement without that property
-//! is refused. With neither, it runs in a session that no other request had before or gets afterwards.
+//! nothing but compute, and read and change rows. With `--tables`, `--role` and `--read-only` a statement without that
+//! property is refused. With none, it runs in a session that no other request had before or gets afterwards.
 
 mod catalog;
 mod functions;

@@ -13,7 +13,10 @@ static GRAMMAR: LazyLock<Grammar> = LazyLock::new(|| {
 });
 
 fn catalog() -> Catalog {
-    Catalog::of(&["my_function", "similarity", "sqrt"], &["ts_stat", "pg_read_file", "query_to_xml", "regclass", "xml"])
+    Catalog::of(
+        &["my_function", "similarity", "sqrt"],
+        &["ts_stat", "pg_read_file", "query_to_xml", "regclass", "xml", "lo_create", "lo_unlink"],
+    )
 }
 
 pub(super) fn grammar() -> Grammar {
@@ -278,4 +281,83 @@ fn verdicts_are_kept_within_bounds() {
     assert!(known.get("SELECT 199999").is_some() && known.get("SELECT 0").is_none());
     known.keep(&"x".repeat(KEPT_STATEMENT + 1), &Verdict::Wrong(String::new()));
     assert!(known.get(&"x".repeat(KEPT_STATEMENT + 1)).is_none());
+}
+
+/// Functions that a read-only transaction of PostgreSQL 15 or of another version does not stop, in many forms.
+const BEYOND_TRANSACTIONS: &[&str] = &[
+    "SELECT lo_create(0)",
+    "SELECT lo_creat(-1)",
+    "SELECT lo_from_bytea(0, 'a')",
+    "SELECT lo_put(1, 0, 'a')",
+    "SELECT lo_unlink(1)",
+    "SELECT lowrite(lo_open(1, 131072), 'a')",
+    "SELECT lo_truncate(1, 0)",
+    "SELECT lo_truncate64(1, 0)",
+    "SELECT lo_import('/etc/passwd')",
+    "SELECT lo_export(1, '/tmp/a')",
+    "SELECT pg_catalog.lo_create(0)",
+    "SELECT * FROM lo_create(0)",
+    "SELECT * FROM ROWS FROM (lo_create(0))",
+    "SELECT 1 FROM generate_series(1, 2) WHERE lo_create(0) > 0",
+    "SELECT 1 ORDER BY lo_create(0)",
+    "SELECT 1 LIMIT lo_create(0)::int",
+    "VALUES (lo_create(0))",
+    "EXPLAIN ANALYZE SELECT lo_create(0)",
+    "EXPLAIN (ANALYZE) SELECT lo_create(0)",
+    "SELECT (0::oid).lo_create",
+    "SELECT (lo.oid).lo_unlink FROM pg_largeobject_metadata lo",
+    "WITH a AS (SELECT lo_create(0)) SELECT * FROM a",
+    "SELECT pg_advisory_lock(1)",
+    "SELECT pg_try_advisory_lock(1)",
+    "SELECT pg_notify('a', 'b')",
+    "SELECT pg_logical_emit_message(false, 'a', 'b')",
+    "SELECT pg_switch_wal()",
+    "SELECT pg_create_restore_point('a')",
+    "SELECT pg_create_physical_replication_slot('a')",
+    "SELECT pg_create_logical_replication_slot('a', 'b')",
+    "SELECT pg_drop_replication_slot('a')",
+    "SELECT pg_replication_origin_create('a')",
+    "SELECT pg_terminate_backend(1)",
+    "SELECT pg_cancel_backend(1)",
+    "SELECT pg_reload_conf()",
+    "SELECT pg_rotate_logfile()",
+    "SELECT pg_promote()",
+    "SELECT pg_wal_replay_pause()",
+    "SELECT pg_stat_reset()",
+    "SELECT pg_export_snapshot()",
+    "SELECT pg_read_file('/etc/passwd')",
+    "SELECT pg_ls_dir('/')",
+    "SELECT pg_import_system_collations('a')",
+    "SELECT brin_summarize_new_values('a')",
+    "SELECT gin_clean_pending_list('a')",
+    "SELECT dblink_exec('dbname=postgres', 'CREATE TABLE a ()')",
+    "SELECT dblink('dbname=postgres', 'CREATE TABLE a ()')",
+    "SELECT query_to_xml('SELECT lo_create(0)', true, true, '')",
+    "SELECT database_to_xml(true, true, '')",
+    "SELECT my_function()",
+    "SELECT set_config('transaction_read_only', 'off', false)",
+    "DO 'BEGIN PERFORM lo_create(0); END'",
+    "CALL my_function()",
+    "COPY (SELECT lo_create(0)) TO PROGRAM 'cat'",
+    "COPY users FROM STDIN",
+    "REFRESH MATERIALIZED VIEW a",
+    "VACUUM",
+    "ANALYZE",
+];
+
+#[test]
+fn read_only_refuses_functions_that_act_beyond_transactions() {
+    let read_only = SqlAccess { read_only: true, ..SqlAccess::default() };
+    for sql in BEYOND_TRANSACTIONS {
+        let verdict = decide(sql, &read_only);
+        assert!(matches!(verdict, Verdict::Forbidden(_)), "{sql}: {verdict:?}");
+    }
+    // Without the option they run.
+    assert!(matches!(decide("SELECT lo_create(0)", &SqlAccess::default()), Verdict::Runs(_)));
+    for sql in
+        ["SELECT count(*), lower(name) FROM anything", "SHOW search_path", "SELECT version()", "EXPLAIN SELECT 1"]
+    {
+        let verdict = decide(sql, &read_only);
+        assert!(matches!(verdict, Verdict::Runs(_)), "{sql}: {verdict:?}");
+    }
 }
