@@ -105,6 +105,8 @@ export function randomFile(dialect: "sqlite" | "postgres", random: Random): stri
 /** Puts other gaps in the places of some blanks outside of quotes. */
 function withGaps(statement: string, gap: () => string): string {
   const tokens =
-    statement.match(/\(?[eE]'(?:[^'\\]|\\[\s\S]|'')*'|\$(\w*)\$[\s\S]*?\$\1\$|'(?:[^']|'')*'|"(?:[^"]|"")*"|\[[^\]]*\]|`[^`]*`| |[^ '"[`$]+|./g) ?? [];
+    statement.match(
+      /\(?[eE]'(?:[^'\\]|\\[\s\S]|'')*'|\$(\w*)\$[\s\S]*?\$\1\$|'(?:[^']|'')*'|"(?:[^"]|"")*"|\[[^\]]*\]|`[^`]*`| |[^ '"[`$]+|./g,
+    ) ?? [];
   return tokens.map((token, index) => (token === " " && index % 3 === 0 ? gap() : token)).join("");
 }
