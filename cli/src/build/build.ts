@@ -12,6 +12,7 @@ import type { Componentizer } from "./componentize.ts";
 import { prepareEngine, prepareFromSource, prepareSpecializableEngine } from "./engine.ts";
 import { isHostCall } from "./explain.ts";
 import { withFunctionNames } from "./function-names.ts";
+import { Lookups } from "./lookups.ts";
 import { referenceComponentizer } from "./reference.ts";
 import { snapshotComponentizer } from "./snapshot.ts";
 import { findWeval } from "./weval.ts";
@@ -32,6 +33,11 @@ export interface BuildOptions {
   readonly way?: BuildWay;
   /** Answer 500 to a response that does not match its declared type, as `tenon dev` does. */
   readonly checkResponses?: boolean;
+  /**
+   * Called with the files that the bundle was made from, and those that were looked for, also when there is no bundle; `isWhole` is
+   * false then.
+   */
+  readonly read?: (files: readonly string[], isWhole: boolean) => void;
 }
 
 /** A file that was written. */
@@ -45,8 +51,6 @@ export interface Artifact {
 export interface BuildResult {
   readonly component: Artifact;
   readonly composed?: Artifact;
-  /** The user's files that it was made from; absolute. */
-  readonly inputs: readonly string[];
 }
 
 /**
@@ -56,13 +60,27 @@ export interface BuildResult {
  * @throws TenonError `BUILD` for errors in the sources, and the codes of composition
  */
 export async function buildProject(project: Project, options: BuildOptions, terminal: Terminal): Promise<BuildResult> {
-  await requireSource(project);
+  const lookups = options.read && new Lookups(project.source);
+  let isWhole = false;
+  const tell = () => lookups && options.read?.(lookups.files(), isWhole);
+  await requireSource(project).catch((error) => {
+    tell();
+    throw error;
+  });
   const shown = (path: string) => relative(process.cwd(), path);
-  const how = { minify: options.release, checkResponses: options.checkResponses === true };
+  const how = { minify: options.release, checkResponses: options.checkResponses === true, ...(lookups && { lookups }) };
   let bundled: Bundle = await terminal.step(
     "Bundle",
     shown(project.source),
-    () => bundle(project, how),
+    async () => {
+      try {
+        const made = await bundle(project, how);
+        isWhole = true;
+        return made;
+      } finally {
+        tell();
+      }
+    },
     ({ size }) => `(${formatBytes(size)} of JavaScript)`,
   );
   for (const warning of bundled.warnings) terminal.say(`warning: ${warning}`);
@@ -87,8 +105,7 @@ export async function buildProject(project: Project, options: BuildOptions, term
     },
     ({ artifact }) => `(${formatBytes(artifact.bytes)})`,
   );
-  const { inputs } = bundled;
-  if (!options.compose) return { component: component.artifact, inputs };
+  if (!options.compose) return { component: component.artifact };
   const composed = await terminal.step(
     "Compose",
     shown(project.composed),
@@ -98,7 +115,7 @@ export async function buildProject(project: Project, options: BuildOptions, term
     },
     ({ bytes }) => `(${formatBytes(bytes)})`,
   );
-  return { component: component.artifact, composed, inputs };
+  return { component: component.artifact, composed };
 }
 
 /** Prepares the engine outside of the step, whose time is the build's: it happens once, and says so itself. */

@@ -10,6 +10,7 @@ import { entryModule, entryName, fetchEntryModule, prologue, prologueName, refus
 import { Locales } from "./intl/locales.ts";
 import { intl } from "./intl/plugin.ts";
 import { LinkedModules } from "./linked.ts";
+import type { Lookups } from "./lookups.ts";
 import { Needs } from "./needs.ts";
 import { nodeModules } from "./node-modules.ts";
 import { sources } from "./sources.ts";
@@ -38,6 +39,8 @@ export interface BundleOptions {
   readonly checkResponses: boolean;
   /** The seed of random values at top level; without it they are refused. */
   readonly seed?: string;
+  /** Notes the files that the bundle depends on. */
+  readonly lookups?: Lookups;
 }
 
 /**
@@ -139,7 +142,7 @@ async function bundleOnce(
   project: Project,
   file: string,
   { contents, prologue }: Entry,
-  { minify, checkResponses }: BundleOptions,
+  { minify, checkResponses, lookups }: BundleOptions,
   needs: Needs,
   linked: LinkedModules,
 ): Promise<BuildResult<{ metafile: true }>> {
@@ -166,6 +169,7 @@ async function bundleOnce(
     conditions,
     external: ["wasi:*"],
     plugins: [
+      ...(lookups === undefined ? [] : [lookups.plugin]),
       prologueModule(prologue),
       ...forms,
       nodeModules(needs),

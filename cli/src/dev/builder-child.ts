@@ -21,9 +21,11 @@ class Steps extends Terminal {
 const answer = (message: BuilderMessage) => process.send?.(message);
 
 async function build(project: Project): Promise<Built> {
-  const how = { release: false, compose: false, checkResponses: true };
-  const { component, inputs } = await buildProject(project, how, new Steps());
-  return { component: component.path, inputs };
+  const begun = Date.now();
+  const read = (files: readonly string[], isWhole: boolean) => answer({ kind: "read", files, begun, isWhole });
+  const how = { release: false, compose: false, checkResponses: true, read };
+  const { component } = await buildProject(project, how, new Steps());
+  return { component: component.path };
 }
 
 process.on("message", async ({ wanted, project }: BuilderQuestion) => {

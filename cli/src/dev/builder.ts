@@ -9,11 +9,21 @@ export interface BuilderQuestion {
   readonly project: Project;
 }
 
-/** Its messages: the step that begins, and at the end the result or the error. */
+/** Its messages: the step that begins, the files it depends on, and at the end the result or the error. */
 export type BuilderMessage =
+  | ({ readonly kind: "read" } & Reads)
   | { readonly kind: "step"; readonly verb: string }
   | { readonly kind: "done"; readonly result: Built | string }
   | { readonly kind: "failed"; readonly failure: BuildFailure };
+
+/** The files that a build read or looked for, absolute. */
+export interface Reads {
+  readonly files: readonly string[];
+  /** The time at which the build began, in milliseconds. */
+  readonly begun: number;
+  /** False when the build failed before it had read all files. */
+  readonly isWhole: boolean;
+}
 
 /** An error on its way between processes. `code` is that of a {@link TenonError}. */
 export interface BuildFailure {
@@ -27,8 +37,6 @@ export interface BuildFailure {
 export interface Built {
   /** File of the component. */
   readonly component: string;
-  /** Absolute paths of the user's files that the build read. */
-  readonly inputs: readonly string[];
 }
 
 /**
@@ -49,16 +57,22 @@ export class Builder {
    * Builds a project.
    *
    * @param step called with the verb of each step of `buildProject`
+   * @param read called with the files that the build depends on, before it has ended
    * @throws TenonError as `buildProject` does
    * @throws the signal's reason when the build is aborted
    */
-  build(project: Project, signal: AbortSignal, step: (verb: string) => void): Promise<Built> {
-    return this.#ask({ wanted: "component", project }, signal, step) as Promise<Built>;
+  build(
+    project: Project,
+    signal: AbortSignal,
+    step: (verb: string) => void,
+    read: (reads: Reads) => void,
+  ): Promise<Built> {
+    return this.#ask({ wanted: "component", project }, signal, step, read) as Promise<Built>;
   }
 
   /** Builds the project's OpenAPI document. Throws like `documentFor`, and the signal's reason when it is aborted. */
   document(project: Project, signal: AbortSignal): Promise<string> {
-    return this.#ask({ wanted: "document", project }, signal, () => {}) as Promise<string>;
+    return this.#ask({ wanted: "document", project }, signal) as Promise<string>;
   }
 
   /** Ends the process, even during a request. */
@@ -67,7 +81,12 @@ export class Builder {
     this.#stop();
   }
 
-  #ask(question: BuilderQuestion, signal: AbortSignal, step: (verb: string) => void): Promise<Built | string> {
+  #ask(
+    question: BuilderQuestion,
+    signal: AbortSignal,
+    step: (verb: string) => void = () => {},
+    read: (reads: Reads) => void = () => {},
+  ): Promise<Built | string> {
     this.#child ??= this.#fork();
     const child = this.#child;
     return new Promise((resolve, reject) => {
@@ -83,6 +102,7 @@ export class Builder {
       };
       const receive = (message: BuilderMessage) => {
         if (message.kind === "step") step(message.verb);
+        else if (message.kind === "read") read(message);
         else if (message.kind === "done") settle(() => resolve(message.result));
         else settle(() => reject(errorOf(message.failure)));
       };

@@ -154,8 +154,7 @@ export class DevSession {
     const { signal, over } = this.#supersedable();
     try {
       await this.#terminal.step("Build", `${this.#project.config.project.name}${because}`, async () => {
-        const { component, inputs } = await this.#built(signal);
-        this.#watching?.add(inputs);
+        const { component } = await this.#built(signal);
         this.#builds += 1;
         await this.#server?.swap(component, this.#builds);
       });
@@ -196,9 +195,12 @@ export class DevSession {
     };
     let timer: NodeJS.Timeout | undefined;
     try {
-      return await this.#builder.build(this.#project, signal, (verb) => {
+      const step = (verb: string) => {
         if (verb === "Componentize") timer = setTimeout(report, longTopLevelMs);
-      });
+      };
+      return await this.#builder.build(this.#project, signal, step, ({ files, begun, isWhole }) =>
+        this.#watching?.read(files, begun, isWhole),
+      );
     } finally {
       clearTimeout(timer);
     }

@@ -40,20 +40,36 @@ test("files that a build has read matter too, inside the project and beside it; 
   await mkdir(`${folder}-beside`);
   await writeFile(beside, "0");
   try {
-    watching.add([join(folder, "lib/text.ts"), join(folder, "node_modules/x/index.js"), beside]);
+    const files = ["lib/text.ts", "node_modules/x/index.js", "src/dist/own.ts"].map((file) => join(folder, file));
+    watching.read([...files, beside], Date.now(), true);
     await writeFile(join(folder, "notes.md"), "x");
+    await writeFile(join(folder, "node_modules/x/other.js"), "x");
     await write("lib/text.ts");
-    await expect.poll(() => told, { timeout: 5000 }).toContain("lib/text.ts");
-    // The watcher is set up concurrently.
-    const change = async () => {
-      await writeFile(beside, String(++version));
-      return told;
-    };
-    await expect.poll(change, { timeout: 5000, interval: 200 }).toContain("beside/text.ts");
+    await write("node_modules/x/index.js");
+    await mkdir(join(folder, "src/dist"));
+    await write("src/dist/own.ts");
+    await writeFile(beside, "1");
+    const all = ["lib/text.ts", "node_modules/x/index.js", "src/dist/own.ts", "beside/text.ts"];
+    await expect.poll(() => told, { timeout: 5000 }).toEqual(expect.arrayContaining(all));
     expect(told).not.toContain("notes.md");
+    expect(told).not.toContain("node_modules/x/other.js");
   } finally {
     await rm(`${folder}-beside`, { recursive: true });
   }
+});
+
+test("a build that fails adds to the files of the build before; the next whole one replaces them", async () => {
+  watching.read([join(folder, "lib/text.ts")], Date.now(), true);
+  watching.read([join(folder, "lib/other.ts")], Date.now(), false);
+  await write("lib/other.ts");
+  await write("lib/text.ts");
+  await expect.poll(() => told, { timeout: 5000 }).toEqual(expect.arrayContaining(["lib/text.ts", "lib/other.ts"]));
+  watching.read([join(folder, "lib/text.ts")], Date.now(), true);
+  told.splice(0);
+  await write("lib/other.ts");
+  await write("lib/text.ts");
+  await expect.poll(() => told, { timeout: 5000 }).toContain("lib/text.ts");
+  expect(told).not.toContain("lib/other.ts");
 });
 
 test("an editor that writes beside and renames is one change; what it leaves lying about is none", async () => {
