@@ -266,3 +266,15 @@ pub(crate) fn configured_for(cpu: Option<&Cpu>) -> Result<wasmtime::Engine, Snap
     config.epoch_interruption(true).generate_address_map(false);
     wasmtime::Engine::new(&config).map_err(SnapshotError::engine)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn builds_have_the_language_of_guests() {
+        for engine in [configured(), configured_for(Some(&Cpu::oldest()))] {
+            assert_eq!(engine.unwrap().get_wasm_features(), tenon_language::proposals(false));
+        }
+    }
+}

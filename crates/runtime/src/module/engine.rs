@@ -207,3 +207,16 @@ impl Clock {
             .unwrap_or_else(|error| tracing::error!("no clock for time-outs: {error}"));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_engine_has_the_language_of_guests() {
+        for abi in [Abi::Sync, Abi::Async] {
+            let language = tenon_language::proposals(abi == Abi::Async);
+            assert_eq!(Engine::new(&compiler(abi)).unwrap().get_wasm_features(), language);
+        }
+    }
+}
