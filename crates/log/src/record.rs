@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use tenon_visible::shown;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level};
 
@@ -60,6 +61,11 @@ impl LogRecord {
     }
 
     fn put(&mut self, field: &Field, value: Value) {
+        // A program may write records to a terminal.
+        let value = match value {
+            Value::Text(text) => Value::Text(shown(&text).into_owned()),
+            other => other,
+        };
         match (field.name(), value) {
             ("message", Value::Text(text)) => self.message = text,
             ("module", Value::Text(text)) => self.module = Some(text),

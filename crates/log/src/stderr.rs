@@ -1,8 +1,10 @@
 //! Standard error: readable lines or JSON.
 
-use std::io::{IsTerminal, stderr};
+use std::borrow::Cow;
+use std::io::{self, IsTerminal, Write, stderr};
 use std::sync::OnceLock;
 
+use tenon_visible::{shown, shown_in_json};
 use tracing::Subscriber;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::fmt::layer;
@@ -45,9 +47,40 @@ where
     S: Subscriber + for<'span> LookupSpan<'span>,
 {
     let color = stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let readable = layer().with_ansi(color).with_target(false).with_writer(stderr);
-    let json = layer().json().flatten_event(true).with_writer(stderr);
+    let readable =
+        layer().with_ansi(color).with_target(false).with_writer(|| Showing { out: stderr(), show: shown_text });
+    let json = layer().json().flatten_event(true).with_writer(|| Showing { out: stderr(), show: shown_in_json });
     [filtered(readable, || level_in(Format::Readable)), filtered(json, || level_in(Format::Json))]
+}
+
+/// Writes records to `out` whose hidden characters are shown, so that nobody can hide a part of a line. A record is written
+/// by one call.
+struct Showing<W> {
+    out: W,
+    show: fn(&str) -> Cow<'_, str>,
+}
+
+impl<W: Write> Write for Showing<W> {
+    fn write(&mut self, record: &[u8]) -> io::Result<usize> {
+        self.write_all(record).map(|()| record.len())
+    }
+
+    fn write_all(&mut self, record: &[u8]) -> io::Result<()> {
+        self.out.write_all((self.show)(&String::from_utf8_lossy(record)).as_bytes())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// A readable record. Its colors are escape sequences, which `tracing` escapes everywhere else.
+fn shown_text(record: &str) -> Cow<'_, str> {
+    if !record.contains('\u{1b}') {
+        return shown(record);
+    }
+    let parts: Vec<_> = record.split('\u{1b}').map(shown).collect();
+    Cow::Owned(parts.join("\u{1b}"))
 }
 
 fn level_in(format: Format) -> Option<LevelFilter> {
@@ -57,6 +90,19 @@ fn level_in(format: Format) -> Option<LevelFilter> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hidden_characters_are_shown_in_both_formats() {
+        let written = |show: fn(&str) -> Cow<'_, str>, record: &str| {
+            let mut out = Vec::new();
+            Showing { out: &mut out, show }.write_all(record.as_bytes()).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let colored = "\u{1b}[32m INFO\u{1b}[0m a\u{202e}b\u{2028}c\n";
+        assert_eq!(written(shown_text, colored), "\u{1b}[32m INFO\u{1b}[0m a\\u{202e}b\\u{2028}c\n");
+        assert_eq!(written(shown_text, "a\u{85}b\n"), "a\\u{85}b\n");
+        assert_eq!(written(shown_in_json, "{\"message\":\"a\u{202e}b\"}\n"), "{\"message\":\"a\\u202eb\"}\n");
+    }
 
     #[test]
     fn a_level_and_a_format_that_do_not_exist_are_named() {

@@ -28,7 +28,7 @@ const STREAMED_BYTES: u64 = 256 * 1024;
 const PIECE_BYTES: usize = 256 * 1024;
 
 /// Time after which the module gets a turn though nothing has arrived, so that its timers run.
-const TURN: Duration = Duration::from_millis(100);
+pub(super) const TURN: Duration = Duration::from_millis(100);
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use wasmtime_wasi_http::Error;
 
-use super::arriving::{Arriving, Given, Wanted};
+use super::arriving::{Arriving, Given, TURN, Wanted};
 use crate::request::problem::Problem;
 
 /// The body, as the guest reads it.
@@ -36,8 +36,8 @@ type Next = Pin<Box<dyn Future<Output = (Box<Arriving>, Result<Given, Problem>)>
 enum Course {
     /// The guest has had all that it asked for since then.
     Busy(Instant),
-    /// The guest waits for its client.
-    Waiting,
+    /// The guest waits for its client, as it did then. Each look at the client's data renews it, at least every [`TURN`].
+    Waiting(Instant),
     /// No more of the body can be read.
     Failed(Problem),
 }
@@ -59,25 +59,23 @@ impl Reading {
 
 impl Progress {
     /// Waits until the body cannot be read any more, and returns the reason. None when the guest has had all that it asked for
-    /// during `limit`.
+    /// during `limit`, or asks for no more of it: a guest can give up its reading without a trace.
     pub(crate) async fn ends(mut self, limit: Duration) -> Option<Problem> {
         loop {
             let course = self.0.borrow_and_update().clone();
-            let changed = match course {
+            let ends = match course {
                 Course::Failed(problem) => return Some(problem),
-                Course::Waiting => self.0.changed().await,
-                Course::Busy(since) => match timeout_at(since + limit, self.0.changed()).await {
-                    Ok(Err(_)) => {
-                        // The guest reads no more.
-                        sleep_until(since + limit).await;
-                        return None;
-                    }
-                    Ok(changed) => changed,
-                    Err(_) => return None,
-                },
+                Course::Waiting(since) => since + TURN + limit,
+                Course::Busy(since) => since + limit,
             };
-            if changed.is_err() {
-                return None;
+            match timeout_at(ends, self.0.changed()).await {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) => {
+                    // The guest reads no more.
+                    sleep_until(ends).await;
+                    return None;
+                }
+                Err(_) => return None,
             }
         }
     }
@@ -94,7 +92,7 @@ impl Body for Reading {
                 State::Idle(mut arriving) => {
                     // The guest has taken the part before.
                     arriving.taken();
-                    self.note(Course::Waiting);
+                    self.note(Course::Waiting(Instant::now()));
                     self.state = State::Waiting(Box::pin(async move {
                         let given = arriving.give(Wanted::Piece).await;
                         (arriving, given)

@@ -60,7 +60,7 @@ macro_rules! limits {
 
 /// The limits that a module may have values of its own for. The others bound the server, or a request before its module is
 /// known.
-const OF_MODULE: [&str; 20] = [
+const OF_MODULE: [&str; 21] = [
     "request_timeout_ms",
     "max_body_bytes",
     "max_upload_bytes",
@@ -76,6 +76,7 @@ const OF_MODULE: [&str; 20] = [
     "breaker_pause_ms",
     "max_fields_bytes",
     "max_hostcall_bytes",
+    "max_held_bytes",
     "max_resources",
     "max_log_bytes",
     "max_reuse",
@@ -163,9 +164,12 @@ limits! {
     /// response is 502. Also the headers of one call (`sdk:core/calls`) and of its response; the call fails in the
     /// guest beyond.
     max_fields_bytes: 128 * KIB, KIB, 16 * MIB;
-    /// Bytes that a guest passes to the host in one call; the guest traps beyond: 500. Also all bodies together that
-    /// the host holds for the calls of one request (`sdk:core/calls`); a call fails in the guest beyond.
+    /// Bytes that a guest passes to the host in one call; the guest traps beyond: 500.
     max_hostcall_bytes: 128 * MIB, 64 * KIB, 4 * GIB;
+    /// Bytes that the host holds for a guest in one request, as one sum: headers, the bodies and the state of its calls,
+    /// pieces of bodies that wait to be sent, and all resources. A call fails in the guest beyond; for anything else
+    /// the guest traps: 500. The table of [memory](#memory-of-a-request) has what each part counts.
+    max_held_bytes: 128 * MIB, 64 * KIB, 64 * GIB;
     /// Resources that a guest holds on the host, such as streams, requests and timers; the guest traps beyond: 500.
     /// Calls (`sdk:core/calls`) that run or were not taken are counted apart, up to the same number. Tasks, streams and
     /// futures of a WASI 0.3 service are counted together, up to an eighth of it. The JavaScript engine holds one

@@ -77,7 +77,7 @@ impl Bounds {
     }
 
     /// Notes that the guest has run into a limit.
-    fn deny(&mut self, limit: &'static str) -> bool {
+    pub(crate) fn deny(&mut self, limit: &'static str) -> bool {
         self.denied = Some(limit);
         false
     }

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use http::HeaderValue;
 
+use crate::config::{Limits, size};
+use crate::instance::log_budget::LogBudget;
 use crate::request::origin::Origin;
 use crate::telemetry::recording::Recording;
 
@@ -17,4 +19,14 @@ pub(crate) struct Caller {
     pub(crate) origin: Origin,
     /// Keeps its log and its calls, in development.
     pub(crate) recording: Option<Arc<Recording>>,
+    /// The bytes that it may still cause in the log.
+    pub(crate) log: LogBudget,
+}
+
+impl Caller {
+    /// The host itself, which calls a module on behalf of no client.
+    pub(crate) fn host(request_id: &str, limits: &Limits) -> Self {
+        let log = LogBudget::new(size(limits.max_log_bytes));
+        Self { request_id: request_id.into(), traceparent: None, origin: Origin::default(), recording: None, log }
+    }
 }

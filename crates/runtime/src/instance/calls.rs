@@ -6,8 +6,6 @@
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -27,6 +25,7 @@ use wasmtime_wasi_http::{Error, WasiBody};
 
 use crate::config::environment::{sidecar_token, sidecar_variable, variable};
 use crate::config::{Limits, ms, size};
+use crate::instance::account::{Account, Charge, RESOURCE_BYTES, beyond, field_weight, fields_weight};
 use crate::instance::bounds::FIRST_YIELD;
 use crate::instance::egress::{self, EXPLAIN, Egress, Outbound, is_forbidden};
 use crate::instance::guest_log::Stream;
@@ -94,14 +93,13 @@ pub(crate) struct Calls {
     done: VecDeque<Done>,
     /// Calls that run or were not taken, at most; the guest traps beyond.
     most: usize,
-    /// Bytes that the host holds for the calls.
-    held: Arc<AtomicUsize>,
+    account: Account,
 }
 
 /// A call that runs.
 struct Running {
     call: u32,
-    outcome: Pin<Box<dyn Future<Output = (Outcome, Held)> + Send>>,
+    outcome: Pin<Box<dyn Future<Output = (Outcome, Charge)> + Send>>,
 }
 
 impl Future for Running {
@@ -117,7 +115,7 @@ impl Future for Running {
 struct Done {
     call: u32,
     outcome: Outcome,
-    _held: Held,
+    _held: Charge,
 }
 
 /// All of it, comparable with that of a fresh instance.
@@ -128,24 +126,23 @@ pub(crate) struct Observed {
     running: usize,
     done: usize,
     most: usize,
-    held: usize,
 }
 
 impl Calls {
     #[cfg(test)]
     pub(crate) fn observed(&self) -> Observed {
-        let Self { started, running, done, most, held } = self;
-        let held = held.load(Ordering::Relaxed);
-        Observed { started: *started, running: running.len(), done: done.len(), most: *most, held }
+        // `Host` compares its account.
+        let Self { started, running, done, most, account: _ } = self;
+        Observed { started: *started, running: running.len(), done: done.len(), most: *most }
     }
 
-    pub(crate) fn new(limits: &Limits) -> Self {
+    pub(crate) fn new(limits: &Limits, account: Account) -> Self {
         Self {
             started: 0,
             running: FuturesUnordered::new(),
             done: VecDeque::new(),
             most: size(limits.max_resources),
-            held: Arc::default(),
+            account,
         }
     }
 
@@ -165,7 +162,10 @@ impl Calls {
         // A request that makes as many fails before.
         self.started = self.started.wrapping_add(1);
         let call = self.started;
-        let mut held = Held { bytes: 0, all: Arc::clone(&self.held), most: size(egress.limits().max_hostcall_bytes) };
+        let mut held = self.account.charge();
+        if !held.grow(RESOURCE_BYTES) {
+            return Err(beyond(self.account.most()));
+        }
         match Sending::prepare(request, egress, &mut held) {
             Ok(sending) => {
                 let outcome = Box::pin(async move {
@@ -230,38 +230,6 @@ impl Calls {
     }
 }
 
-/// Bytes that the host holds for one call, within a limit for all calls of the request (`max_hostcall_bytes`).
-struct Held {
-    bytes: usize,
-    all: Arc<AtomicUsize>,
-    most: usize,
-}
-
-impl Held {
-    /// Holds more. False beyond the limit.
-    fn grow(&mut self, bytes: usize) -> bool {
-        // All calls of a request run on one task, so nothing changes in between.
-        let all = self.all.load(Ordering::Relaxed).saturating_add(bytes);
-        if all > self.most {
-            return false;
-        }
-        self.all.store(all, Ordering::Relaxed);
-        self.bytes += bytes;
-        true
-    }
-
-    fn clear(&mut self) {
-        self.all.fetch_sub(self.bytes, Ordering::Relaxed);
-        self.bytes = 0;
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        self.clear();
-    }
-}
-
 /// A prepared call with its request.
 struct Sending {
     outbound: Outbound,
@@ -275,7 +243,7 @@ struct Sending {
 }
 
 impl Sending {
-    fn prepare(mut request: Request, egress: &mut Egress, held: &mut Held) -> Result<Self, Failure> {
+    fn prepare(mut request: Request, egress: &mut Egress, held: &mut Charge) -> Result<Self, Failure> {
         let limits = egress.limits();
         let most_fields = size(limits.max_fields_bytes);
         let host = (size(limits.max_hostcall_bytes), "max_hostcall_bytes");
@@ -295,6 +263,11 @@ impl Sending {
             }
             None => None,
         };
+        let fields = request.headers.iter().map(|(name, value)| field_weight(name.len(), value.len())).sum::<usize>();
+        let body = request.body.as_ref().map_or(0, Vec::len);
+        if !held.grow(fields + body + request.url.len() + request.method.len()) {
+            return Err(failure(Reason::Unreachable, beyond(held.most()).to_string()));
+        }
         let mut request = lift(request, most_fields).map_err(|detail| failure(Reason::Invalid, detail))?;
         if let Some(token) = token {
             let sent = HeaderValue::try_from(format!("Bearer {token}"));
@@ -303,28 +276,27 @@ impl Sending {
         }
         let length = request.body().len();
         let outbound = egress
-            .prepare(&mut request, Some(length as u64))
+            .prepare(&mut request, Some(length as u64), 0)
             .map_err(|refusal| failure(reason(&refusal.code), refusal.why))?;
-        if !held.grow(length) {
-            let why = "its calls hold more than max_hostcall_bytes";
-            outbound.failed(&why);
-            return Err(failure(Reason::Unreachable, why));
-        }
         Ok(Self { outbound, request, timeout, most, most_fields })
     }
 
-    async fn send(self, held: &mut Held) -> Outcome {
+    async fn send(self, held: &mut Charge) -> Outcome {
         let Self { mut outbound, request, timeout, most, most_fields } = self;
         if let Some(call) = outbound.recording() {
             call.data(request.body());
         }
         let sent = outbound.send(request.map(whole), timeout.map(|(_, after)| after)).await;
-        held.clear();
+        // The request is the other side's now.
+        held.shrink(held.bytes() - RESOURCE_BYTES);
         let (parts, body) = sent.map_err(|error| sending_failed(&error))?.into_parts();
         let received = async {
             let fields: usize = parts.headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
             if fields > most_fields {
                 return Err(Unread::TooLarge(most_fields, "max_fields_bytes"));
+            }
+            if !held.grow(fields_weight(&parts.headers)) {
+                return Err(Unread::NoRoom(held.most()));
             }
             collect(body, most, held).await
         };
@@ -346,6 +318,8 @@ impl Sending {
 /// The reason why a response was not read to its end.
 enum Unread {
     TooLarge(usize, &'static str),
+    /// The host would hold more bytes than this for the request.
+    NoRoom(usize),
     /// The time of the guest is over.
     Late(Duration),
     Body(BodyError),
@@ -356,6 +330,9 @@ impl Unread {
         match self {
             Self::TooLarge(most, limit) => {
                 failure(Reason::TooLarge, format!("the response of {name} is larger than {most} bytes ({limit})"))
+            }
+            Self::NoRoom(most) => {
+                failure(Reason::TooLarge, format!("the response of {name} has no room: {}", beyond(*most)))
             }
             Self::Late(after) => failure(
                 Reason::Timeout,
@@ -373,23 +350,37 @@ impl Unread {
 async fn collect(
     mut body: ResponseBody<WasiBody>,
     (most, limit): (usize, &'static str),
-    held: &mut Held,
+    held: &mut Charge,
 ) -> Result<Vec<u8>, Unread> {
-    let too_large = || Unread::TooLarge(most, limit);
     let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
-    if announced > most || !held.grow(announced) {
-        return Err(too_large());
-    }
-    let mut bytes = Vec::with_capacity(announced);
+    let mut bytes = Vec::new();
+    reserve(&mut bytes, announced, (most, limit), held)?;
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame.map_err(Unread::Body)?.into_data() else { continue };
-        let length = bytes.len() + data.len();
-        if length > most || !held.grow(length.saturating_sub(held.bytes)) {
-            return Err(too_large());
-        }
+        reserve(&mut bytes, data.len(), (most, limit), held)?;
         bytes.extend_from_slice(&data);
     }
     Ok(bytes)
+}
+
+/// Makes room for more bytes, by doubling. All of the room is held.
+fn reserve(
+    bytes: &mut Vec<u8>,
+    more: usize,
+    (most, limit): (usize, &'static str),
+    held: &mut Charge,
+) -> Result<(), Unread> {
+    let needed = bytes.len().saturating_add(more);
+    if needed > most {
+        return Err(Unread::TooLarge(most, limit));
+    }
+    if needed > bytes.capacity() {
+        let doubled = bytes.capacity().saturating_mul(2).clamp(needed, most);
+        let mut fits = [doubled, needed].into_iter().filter(|capacity| held.grow(capacity - bytes.capacity()));
+        let capacity = fits.next().ok_or_else(|| Unread::NoRoom(held.most()))?;
+        bytes.reserve_exact(capacity - bytes.len());
+    }
+    Ok(())
 }
 
 fn failure(reason: Reason, detail: impl Into<String>) -> Failure {

@@ -19,7 +19,10 @@ use wasmtime_wasi_http::{
 };
 
 use crate::config::Limits;
+use crate::instance::account::{Account, CALL_BYTES, Charge, PIECE_BYTES, beyond, fields_weight};
 use crate::instance::caller::Caller;
+use crate::instance::guest_log::{log_ends, without_control};
+use crate::instance::log_budget::Fit;
 use crate::instance::shared_state::SharedState;
 use crate::instance::transactions::{self, Transactions};
 use crate::instance::whole_body::whole;
@@ -35,9 +38,6 @@ pub(crate) fn is_forbidden(name: &HeaderName) -> bool {
     DEFAULT_FORBIDDEN_HEADERS.contains(name)
 }
 
-/// The largest piece of a service's body, in bytes.
-const PIECE_BYTES: usize = 64 * 1024;
-
 /// The way out of one instance.
 pub(crate) struct Egress {
     shared_state: Arc<SharedState>,
@@ -45,6 +45,7 @@ pub(crate) struct Egress {
     caller: Caller,
     calls: u64,
     transactions: Transactions,
+    account: Account,
 }
 
 /// All of it, comparable with that of a fresh instance.
@@ -64,9 +65,11 @@ pub(crate) struct Observed {
 impl Egress {
     #[cfg(test)]
     pub(crate) fn observed(&self) -> Observed {
-        let Self { shared_state, module, caller, calls, transactions } = self;
+        // The account is the host's.
+        let Self { shared_state, module, caller, calls, transactions, account: _ } = self;
         // The recording is the request's own, and nothing of it can be read by a guest.
-        let Caller { request_id, traceparent, origin, recording: _ } = caller;
+        // `GuestLog` has the same budget for the log.
+        let Caller { request_id, traceparent, origin, recording: _, log: _ } = caller;
         Observed {
             shared_state: Arc::as_ptr(shared_state).addr(),
             module: Arc::as_ptr(module).addr(),
@@ -78,13 +81,19 @@ impl Egress {
         }
     }
 
-    pub(crate) fn new(shared_state: &Arc<SharedState>, module: &Arc<ModuleInfo>, caller: Caller) -> Self {
+    pub(crate) fn new(
+        shared_state: &Arc<SharedState>,
+        module: &Arc<ModuleInfo>,
+        caller: Caller,
+        account: Account,
+    ) -> Self {
         Self {
             shared_state: Arc::clone(shared_state),
             module: Arc::clone(module),
             caller,
             calls: 0,
             transactions: Transactions::default(),
+            account,
         }
     }
 
@@ -122,6 +131,7 @@ impl Egress {
 
     /// Prepares a call: holds it to the limits of the request and to the allowed destinations, records it, and adds the headers
     /// that say which request and transaction it belongs to. `length` is the length of its body, as far as it is known.
+    /// `held` is the number of bytes that the host holds for it, besides those of any call.
     ///
     /// # Errors
     ///
@@ -130,11 +140,17 @@ impl Egress {
         &mut self,
         request: &mut http::Request<B>,
         length: Option<u64>,
+        held: usize,
     ) -> Result<Outbound, Refusal> {
+        let mut charge = self.account.charge();
         let transport = self.shared_state.transport.clone();
         #[cfg(test)]
         let transport = crate::crossing::transport(&self.shared_state, request.uri()).unwrap_or(transport);
         let allowed = self.check(length).and_then(|()| {
+            if !charge.grow(CALL_BYTES.saturating_add(held)) {
+                let why = beyond(self.account.most()).to_string();
+                return Err(Refusal { code: Error::ConnectionLimitReached, why });
+            }
             transport.route(request.uri()).map_err(|error| {
                 self.module.metrics.count(Count::Refused);
                 Refusal { code: code(&error), why: error.to_string() }
@@ -147,7 +163,7 @@ impl Egress {
                 if let Some(call) = self.record(name, request) {
                     call.failed(&refusal.why);
                 }
-                log(&self.module, &self.caller.request_id, &refusal.why);
+                log(&self.module, &self.caller, &refusal.why);
                 return Err(refusal);
             }
         };
@@ -161,7 +177,8 @@ impl Egress {
             transaction,
             metrics: Arc::clone(&self.shared_state.metrics),
             module: Arc::clone(&self.module),
-            request_id: Arc::clone(&self.caller.request_id),
+            caller: self.caller.clone(),
+            charge,
         })
     }
 
@@ -219,7 +236,9 @@ pub(crate) struct Outbound {
     transaction: Option<transactions::Call>,
     metrics: Arc<Metrics>,
     module: Arc<ModuleInfo>,
-    request_id: Arc<str>,
+    caller: Caller,
+    /// The bytes that the host holds for it.
+    charge: Charge,
 }
 
 impl Outbound {
@@ -265,13 +284,19 @@ impl Outbound {
         if let Some(call) = &self.recording {
             call.failed(&why.to_string());
         }
-        log(&self.module, &self.request_id, why);
+        log(&self.module, &self.caller, why);
     }
 }
 
-fn log(module: &ModuleInfo, request_id: &str, why: &dyn Display) {
-    let module = &*module.name;
-    tracing::warn!(module, request_id, "outbound request failed: {why}");
+/// Logs why a call failed, as far as its request may log.
+fn log(module: &ModuleInfo, caller: &Caller, why: &dyn Display) {
+    let text: String = format!("outbound request failed: {why}").chars().map(without_control).collect();
+    let Some(Fit { text, ends_here }) = caller.log.take(&text) else { return };
+    let (module, request_id) = (&*module.name, &*caller.request_id);
+    tracing::warn!(module, request_id, "{text}");
+    if ends_here {
+        log_ends(module, request_id, caller.recording.as_deref());
+    }
 }
 
 impl WasiHttpHooks for Egress {
@@ -279,7 +304,10 @@ impl WasiHttpHooks for Egress {
         Arc::new(is_forbidden)
     }
 
-    /// A piece of a service's body, which the host holds until the other side takes it.
+    fn p2_outgoing_body_chunk_size(&mut self) -> usize {
+        PIECE_BYTES
+    }
+
     fn p3_outgoing_body_chunk_size(&mut self) -> usize {
         PIECE_BYTES
     }
@@ -296,23 +324,37 @@ impl WasiHttpHooks for Egress {
         let mut request = request.map(|body| LimitedBody::new(body, limit));
         let announced =
             request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-        let mut outbound = match self.prepare(&mut request, announced) {
+        // The body's next piece, and the last one, which the other side has not taken.
+        let held = fields_weight(request.headers()) + request.uri().to_string().len() + 2 * PIECE_BYTES;
+        let mut outbound = match self.prepare(&mut request, announced, held) {
             Ok(outbound) => outbound,
             Err(refusal) => return Box::new(async move { unanswered(refusal.code, explains) }),
         };
-        request.body_mut().recording = outbound.recording().cloned();
+        request.body_mut().call = Some((Arc::clone(&self.module), self.caller.clone(), outbound.recording().cloned()));
         let request = request.map(BodyExt::boxed_unsync);
         Box::new(async move {
             let response = match outbound.send(request, options.and_then(|options| options.first_byte_timeout)).await {
                 Ok(response) => response,
                 Err(error) => return unanswered(code(&error), explains),
             };
+            if !outbound.charge.grow(fields_weight(response.headers())) {
+                outbound.failed(&beyond(outbound.charge.most()));
+                return unanswered(Error::HttpResponseHeaderSectionSize(None), explains);
+            }
+            let charge = outbound.charge;
             let done: Box<dyn Future<Output = Result<()>> + Send> = Box::new(async { Ok(()) });
             let broken = |error| match error {
                 BodyError::Timeout(_) => Error::ConnectionReadTimeout,
                 _ => Error::HttpResponseIncomplete,
             };
-            Ok((response.map(|body| body.map_err(broken).boxed_unsync()), done))
+            // It is held for as long as the guest can read the body.
+            let body = |body: ResponseBody<WasiBody>| {
+                body.map_err(move |error| {
+                    let _ = &charge;
+                    broken(error)
+                })
+            };
+            Ok((response.map(|whole| body(whole).boxed_unsync()), done))
         })
     }
 }
@@ -374,12 +416,13 @@ struct LimitedBody {
     left: u64,
     limit: u64,
     ended: bool,
-    recording: Option<CallRecording>,
+    /// The module and the request that it belongs to, and its recording, once it is sent.
+    call: Option<(Arc<ModuleInfo>, Caller, Option<CallRecording>)>,
 }
 
 impl LimitedBody {
     fn new(body: WasiBody, limit: u64) -> Self {
-        Self { body, left: limit, limit, ended: false, recording: None }
+        Self { body, left: limit, limit, ended: false, call: None }
     }
 }
 
@@ -405,17 +448,19 @@ impl Body for LimitedBody {
         match &polled {
             Poll::Ready(Some(Ok(frame))) => {
                 let length = frame.data_ref().map_or(0, Bytes::len) as u64;
-                if let (Some(call), Some(data)) = (&self.recording, frame.data_ref()) {
+                if let (Some((_, _, Some(call))), Some(data)) = (&self.call, frame.data_ref()) {
                     call.data(data);
                 }
                 match self.left.checked_sub(length) {
                     Some(left) => self.left = left,
                     None => {
                         self.ended = true;
-                        tracing::warn!(
-                            "an outbound body was cut off after {} bytes (max_outbound_body_bytes)",
-                            self.limit
-                        );
+                        if let Some((module, caller, _)) = &self.call {
+                            let limit = self.limit;
+                            let why =
+                                format_args!("its body was cut off after {limit} bytes (max_outbound_body_bytes)");
+                            log(module, caller, &why);
+                        }
                         return Poll::Ready(Some(Err(Error::HttpRequestBodySize(None))));
                     }
                 }

@@ -8,11 +8,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use tenon_visible::shown;
 use tokio::io::AsyncWrite;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError};
 
 use crate::instance::caller::Caller;
+use crate::instance::log_budget::{Fit, LogBudget};
 use crate::instance::masks::Masks;
 use crate::telemetry::module_info::ModuleInfo;
 use crate::telemetry::recording::{Level, MAX_LINE_BYTES, Recording};
@@ -36,9 +38,7 @@ struct State {
     request_id: Arc<str>,
     /// The line that is being written, for each stream.
     lines: [Vec<u8>; 2],
-    /// How many bytes a request may log, and how many are left of that.
-    limit: usize,
-    left: usize,
+    budget: LogBudget,
     /// True when the guest has said that it waits for nothing.
     is_stuck: bool,
     recording: Option<Arc<Recording>>,
@@ -55,7 +55,6 @@ pub(crate) struct Observed {
     module: usize,
     request_id: Arc<str>,
     lines: [Vec<u8>; 2],
-    limit: usize,
     left: usize,
     is_stuck: bool,
 }
@@ -67,23 +66,21 @@ impl GuestLog {
         let Self { module, masks: _, state, stream: _ } = self;
         let state = state.lock().unwrap_or_else(PoisonError::into_inner);
         // The recording is the request's own, and nothing of it can be read by a guest.
-        let State { request_id, lines, limit, left, is_stuck, recording: _ } = &*state;
+        let State { request_id, lines, budget, is_stuck, recording: _ } = &*state;
         Observed {
             module: Arc::as_ptr(module).addr(),
             request_id: Arc::clone(request_id),
             lines: lines.clone(),
-            limit: *limit,
-            left: *left,
+            left: budget.left(),
             is_stuck: *is_stuck,
         }
     }
 
-    pub(crate) fn new(module: Arc<ModuleInfo>, masks: Arc<Masks>, caller: &Caller, limit: usize) -> Self {
+    pub(crate) fn new(module: Arc<ModuleInfo>, masks: Arc<Masks>, caller: &Caller) -> Self {
         let state = State {
             request_id: Arc::clone(&caller.request_id),
             lines: [Vec::new(), Vec::new()],
-            limit,
-            left: limit,
+            budget: caller.log.clone(),
             is_stuck: false,
             recording: caller.recording.clone(),
         };
@@ -103,7 +100,7 @@ impl GuestLog {
         self.end_lines(&mut state);
         state.request_id = Arc::clone(&caller.request_id);
         state.recording.clone_from(&caller.recording);
-        state.left = state.limit;
+        state.budget = caller.log.clone();
         state.is_stuck = false;
     }
 
@@ -124,8 +121,10 @@ impl GuestLog {
     /// Writes to one of the streams.
     pub(crate) fn write_to(&self, stream: Stream, bytes: &[u8]) {
         let mut state = self.state();
-        let allowed = bytes.get(..state.left).unwrap_or(bytes);
-        for byte in allowed {
+        for byte in bytes {
+            if state.budget.is_over() {
+                return;
+            }
             let line = &mut state.lines[stream as usize];
             if *byte != b'\n' {
                 line.push(*byte);
@@ -136,18 +135,6 @@ impl GuestLog {
                 self.emit_part(&mut state, stream);
             }
         }
-        if allowed.len() == state.left && !bytes.is_empty() && state.left > 0 {
-            // The line ends before its time, perhaps inside a secret.
-            let line = &mut state.lines[stream as usize];
-            line.truncate(line.len() - self.masks.begun(line));
-            self.end_lines(&mut state);
-            let (module, request_id) = (&*self.module.name, &*state.request_id);
-            tracing::warn!(module, request_id, "the rest of this request's log is left out (max_log_bytes)");
-            if let Some(recording) = &state.recording {
-                recording.line_left_out();
-            }
-        }
-        state.left -= allowed.len();
     }
 
     fn end_lines(&self, state: &mut State) {
@@ -167,33 +154,43 @@ impl GuestLog {
         state.lines[stream as usize] = rest;
     }
 
-    /// Logs a line, without secrets. Control characters are escaped, because they could change other lines on a
+    /// Logs a line, without secrets, as far as the request may log. Control characters are escaped, because they could change other lines on a
     /// terminal.
     fn emit(&self, state: &mut State, stream: Stream) {
         let line = &mut state.lines[stream as usize];
-        let text: String = self
-            .masks
-            .apply(String::from_utf8_lossy(line))
-            .chars()
-            .map(|c| if c.is_control() && c != '\t' { char::REPLACEMENT_CHARACTER } else { c })
-            .collect();
+        let text: String = self.masks.apply(String::from_utf8_lossy(line)).chars().map(without_control).collect();
         line.clear();
         let text = self.module.source_map.apply(&text);
+        state.is_stuck |= matches!(stream, Stream::Error) && text.contains(STUCK);
+        let Some(Fit { text, ends_here }) = state.budget.take(&text) else { return };
         if let Some(recording) = &state.recording {
             let level = match stream {
                 Stream::Output => Level::Info,
                 Stream::Error => Level::Error,
             };
-            recording.line(level, &text);
+            recording.line(level, &shown(text));
         }
         let (module, request_id) = (&*self.module.name, &*state.request_id);
         match stream {
             Stream::Output => tracing::info!(target: "module", module, request_id, "{text}"),
-            Stream::Error => {
-                tracing::error!(target: "module", module, request_id, "{text}");
-                state.is_stuck |= text.contains(STUCK);
-            }
+            Stream::Error => tracing::error!(target: "module", module, request_id, "{text}"),
         }
+        if ends_here {
+            log_ends(module, request_id, state.recording.as_deref());
+        }
+    }
+}
+
+/// A character as a module may log it. The log shows other hidden characters by escapes (`tenon_visible`).
+pub(crate) fn without_control(c: char) -> char {
+    if c.is_control() && c != '\t' { char::REPLACEMENT_CHARACTER } else { c }
+}
+
+/// Notes that no further line of a request is logged.
+pub(crate) fn log_ends(module: &str, request_id: &str, recording: Option<&Recording>) {
+    tracing::warn!(module, request_id, "the rest of this request's log is left out (max_log_bytes)");
+    if let Some(recording) = recording {
+        recording.line_left_out();
     }
 }
 

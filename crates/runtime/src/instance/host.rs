@@ -19,11 +19,13 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
 use crate::config::size;
+use crate::instance::account::{Account, Charge, LIMIT, RESOURCE_BYTES, TableCharge, beyond};
 use crate::instance::bounds::Bounds;
 use crate::instance::caller::Caller;
 use crate::instance::calls::{self, Calls};
 use crate::instance::egress::Egress;
 use crate::instance::guest_log::GuestLog;
+use crate::instance::holding;
 use crate::instance::shared_state::SharedState;
 use crate::telemetry::module_info::ModuleInfo;
 
@@ -37,6 +39,12 @@ pub(crate) struct Host {
     pub(crate) log: GuestLog,
     pub(crate) table: ResourceTable,
     pub(crate) bounds: Bounds,
+    /// All bytes that are held here for the request.
+    pub(crate) account: Account,
+    /// Those of the resources in the table.
+    resources: TableCharge,
+    /// Those of the tasks, streams and futures of a service.
+    tasks: Charge,
     /// Where the monotonic clock starts.
     started: Instant,
     /// True when the instance has used an interface that may leave state here, such as a handle.
@@ -51,15 +59,33 @@ impl Host {
     pub(crate) fn new(shared_state: &Arc<SharedState>, module: &Arc<ModuleInfo>, caller: Caller) -> Self {
         let limits = &shared_state.limits;
         let masks = Arc::clone(&shared_state.masks);
-        let log = GuestLog::new(Arc::clone(module), masks, &caller, size(limits.max_log_bytes));
+        let log = GuestLog::new(Arc::clone(module), masks, &caller);
         let wasi = WasiCtx::builder().envs(&shared_state.environment).stdout(log.clone()).stderr(log.errors()).build();
         let mut http = WasiHttpCtx::new();
         http.set_field_size_limit(size(limits.max_fields_bytes));
         let mut table = ResourceTable::new();
         table.set_max_capacity(size(limits.max_resources));
-        let egress = Egress::new(shared_state, module, caller);
-        let (calls, bounds, started) = (Calls::new(limits), Bounds::new(limits), Instant::now());
-        Self { wasi, http, egress, calls, log, table, bounds, started, touched: false, restored: false }
+        let account = Account::new(size(limits.max_held_bytes));
+        #[cfg(test)]
+        let account = Account::noting(account.most(), &shared_state.peak);
+        let egress = Egress::new(shared_state, module, caller, account.clone());
+        let (calls, bounds, started) = (Calls::new(limits, account.clone()), Bounds::new(limits), Instant::now());
+        let (resources, tasks) = (TableCharge::new(&account), account.charge());
+        Self {
+            wasi,
+            http,
+            egress,
+            calls,
+            log,
+            table,
+            bounds,
+            account,
+            resources,
+            tasks,
+            started,
+            touched: false,
+            restored: false,
+        }
     }
 
     /// Resets it to the state of a new instance. False when the instance has left state here.
@@ -67,6 +93,36 @@ impl Host {
         self.restored = true;
         self.calls.clear();
         !self.touched && self.bounds.denied().is_none()
+    }
+
+    /// Charges bytes that a resource is about to hold.
+    ///
+    /// # Errors
+    ///
+    /// The trap of a guest for which the host would hold too much.
+    pub(crate) fn hold(&mut self, bytes: usize) -> wasmtime::Result<()> {
+        if self.resources.grow(bytes, &mut self.table) {
+            return Ok(());
+        }
+        self.bounds.deny(LIMIT);
+        Err(beyond(self.account.most()))
+    }
+
+    /// Charges the tasks, streams and futures of a service for as long as its instance lives.
+    ///
+    /// # Errors
+    ///
+    /// As [`Host::hold`].
+    pub(crate) fn hold_tasks(&mut self, bytes: usize) -> wasmtime::Result<()> {
+        if self.tasks.grow(bytes) { Ok(()) } else { Err(beyond(self.account.most())) }
+    }
+
+    /// Lends the table to a function of WASI, which makes one resource at most. The function fails when there is no room
+    /// for another one.
+    fn lend(&mut self) {
+        self.touched = true;
+        let has_room = self.hold(RESOURCE_BYTES).is_ok();
+        self.table.set_max_capacity(if has_room { size(self.egress.limits().max_resources) } else { 0 });
     }
 
     /// The clocks, through an interface that leaves no state.
@@ -98,6 +154,8 @@ impl Host {
             self.started = Instant::now();
         }
         self.calls.clear();
+        // What the requests before have left in a shared instance counts.
+        let _ = self.resources.measure(&mut self.table);
         self.log.begin(&caller);
         self.egress.begin(caller);
     }
@@ -114,6 +172,7 @@ pub(crate) struct Observed {
     has_resources: bool,
     /// The limits for memory and tables, and the one that the guest has run into.
     limits: ([usize; 2], Option<&'static str>),
+    held: usize,
     began_before: bool,
     touched: bool,
 }
@@ -125,10 +184,24 @@ impl Host {
     /// added is missed here by the compiler: it is to be compared, or the reason stands here why it is not.
     pub(crate) fn observed(&mut self, began: Instant) -> (Observed, [usize; 2]) {
         use environment::Host as _;
-        let Self { wasi, http: _, egress, calls, log, table, bounds, started, touched, restored: _ } = self;
+        let Self {
+            wasi,
+            http: _,
+            egress,
+            calls,
+            log,
+            table,
+            bounds,
+            account,
+            started,
+            touched,
+            resources: _,
+            tasks: _,
+            restored: _,
+        } = self;
         // `wasi` has the environment, the log, and random numbers that nobody can foresee; the seeds of those that somebody could
         // are given out by interfaces that touch the host only. `http` has a limit, and nothing that changes it. `restored`
-        // makes `begin` set `started`.
+        // makes `begin` set `started`. `resources` and `tasks` are parts of `account`.
         let environment = WasiCliCtxView { ctx: wasi.cli(), table }.get_environment().unwrap_or_default();
         let (budgets, denied) = bounds.observed();
         let observed = Observed {
@@ -138,6 +211,7 @@ impl Host {
             log: log.observed(),
             has_resources: !table.is_empty(),
             limits: (budgets.map(|(most, _)| most), denied),
+            held: account.held(),
             began_before: *started < began,
             touched: *touched,
         };
@@ -154,6 +228,7 @@ pub(crate) fn link(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     environment::add_to_linker::<Host, Environment>(linker, |host| host)?;
     wall_clock::add_to_linker::<Host, WasiClocks>(linker, Host::clocks_alone)?;
     monotonic_clock::add_to_linker::<Host, Monotonic>(linker, |host| host)?;
+    holding::link(linker)?;
     linker.allow_shadowing(false);
     calls::link(linker)
 }
@@ -164,6 +239,7 @@ pub(crate) fn link_services(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     wasmtime_wasi_http::p3::add_to_linker(linker)?;
     linker.allow_shadowing(true);
     p3::cli::environment::add_to_linker::<Host, Environment>(linker, |host| host)?;
+    holding::link_services(linker)?;
     linker.allow_shadowing(false);
     Ok(())
 }
@@ -234,14 +310,14 @@ impl monotonic_clock::Host for Host {
 
 impl WasiView for Host {
     fn ctx(&mut self) -> WasiCtxView<'_> {
-        self.touched = true;
+        self.lend();
         WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
     }
 }
 
 impl WasiHttpView for Host {
     fn http(&mut self) -> WasiHttpCtxView<'_> {
-        self.touched = true;
+        self.lend();
         WasiHttpCtxView { ctx: &mut self.http, table: &mut self.table, hooks: &mut self.egress }
     }
 }

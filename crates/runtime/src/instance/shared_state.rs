@@ -24,6 +24,9 @@ pub(crate) struct SharedState {
     /// The fence between modules that a test has taken out.
     #[cfg(test)]
     pub(crate) without: Option<crate::crossing::fence::Fence>,
+    /// The most bytes that the host has held for a request of the module.
+    #[cfg(test)]
+    pub(crate) peak: Arc<std::sync::atomic::AtomicUsize>,
 }
 
 impl SharedState {

@@ -24,7 +24,6 @@ use super::requests::{in_javascript, to_random, to_streams, to_throws};
 use crate::admission::inline_poll::InlinePoll;
 use crate::config::{Limits, ModuleSource, RuntimeConfig};
 use crate::module::{Module, Reuse};
-use crate::request::origin::Origin;
 use crate::runtime::Runtime;
 
 /// Requests at once, which is more than there are instances.
@@ -269,12 +268,7 @@ impl Round {
             tokio::task::yield_now().await;
         }
         for module in &self.modules {
-            let caller = crate::instance::caller::Caller {
-                request_id: "last".into(),
-                traceparent: None,
-                origin: Origin::default(),
-                recording: None,
-            };
+            let caller = crate::instance::caller::Caller::host("last", &limits());
             drop(module.instance(engine, caller).await);
             let Some(probe) = module.probe.get() else { continue };
             let (restored, made, differences) = probe.outcome();

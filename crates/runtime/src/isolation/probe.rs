@@ -12,7 +12,6 @@ use crate::instance::call::{Blueprint, Instance};
 use crate::instance::caller::Caller;
 use crate::instance::host::{self, Host};
 use crate::module::engine::SharedEngine;
-use crate::request::origin::Origin;
 
 /// A page, as restoring counts them.
 const PAGE: usize = 4096;
@@ -58,8 +57,7 @@ impl Probe {
     /// Makes an instance of the module in the product's own way, and keeps its state.
     pub(super) async fn new(blueprint: Blueprint<'_>, engine: &SharedEngine, leave: Option<Leave>) -> Result<Self> {
         let layout = Layout::of(blueprint.entry.component())?;
-        let caller =
-            Caller { request_id: "fresh".into(), traceparent: None, origin: Origin::default(), recording: None };
+        let caller = Caller::host("fresh", &blueprint.shared_state.limits);
         let slot = engine.slots.take().await;
         let made = Instance::new(blueprint, caller, slot).await;
         let mut instance = made.map_err(|failure| wasmtime::format_err!("no instance: {failure:?}"))?;
@@ -79,8 +77,7 @@ impl Probe {
         let layout = Layout::of(&component)?;
         let mut linker = Linker::new(&engine);
         host::link(&mut linker)?;
-        let caller =
-            Caller { request_id: "plain".into(), traceparent: None, origin: Origin::default(), recording: None };
+        let caller = Caller::host("plain", &blueprint.shared_state.limits);
         let mut store = Store::new(&engine, Host::new(blueprint.shared_state, blueprint.info, caller));
         linker.instantiate_async(&mut store, &component).await?;
         let number = store::number(&mut store)?;
@@ -136,9 +133,7 @@ impl Probe {
             None => *seen.number.insert(store::number(store).expect("a store can have another global")),
         };
         if let (Some(Leave::Field), Some(before)) = (self.leave, &seen.request_id) {
-            let request_id = Arc::clone(before);
-            let caller = Caller { request_id, traceparent: None, origin: Origin::default(), recording: None };
-            store.data().log.begin(&caller);
+            store.data().log.begin(&Caller { request_id: Arc::clone(before), ..caller.clone() });
         }
         seen.request_id = Some(Arc::clone(&caller.request_id));
 

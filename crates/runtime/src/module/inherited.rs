@@ -61,6 +61,8 @@ impl Inherited {
             allow,
             #[cfg(test)]
             without: self.gap.fence(),
+            #[cfg(test)]
+            peak: Arc::default(),
         }))
     }
 }

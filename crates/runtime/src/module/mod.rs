@@ -32,7 +32,6 @@ use crate::instance::caller::Caller;
 use crate::instance::shared_state::SharedState;
 use crate::module::engine::{Abi, Clock, SharedEngine};
 use crate::module::loader::{Loader, Target};
-use crate::request::origin::Origin;
 use crate::telemetry::module_info::ModuleInfo;
 use crate::telemetry::source_map::SourceMap;
 
@@ -276,8 +275,7 @@ impl Module {
         let ends = Instant::now() + ms(limits.load_timeout_ms);
         for _ in 0..kept.max(u64::from(replaces)) {
             let Some(slot) = loader.engine.slots.try_take() else { break };
-            let caller =
-                Caller { request_id: "warm-up".into(), traceparent: None, origin: Origin::default(), recording: None };
+            let caller = Caller::host("warm-up", limits);
             let ends = ends.min(Instant::now() + ms(limits.request_timeout_ms));
             let made = timeout_at(ends, Instance::new(self.blueprint(), caller, slot)).await;
             let name = &*self.info.name;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use http::request::Parts;
 use http::uri::PathAndQuery;
-use http::{HeaderMap, HeaderName};
+use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::config::TrustedProxies;
 use crate::request::target::{host_of, is_host};
@@ -121,8 +121,8 @@ impl Origin {
 /// proxy appends its caller's address. None where a trusted proxy wrote an invalid address.
 fn client_of(peer: IpAddr, headers: &HeaderMap, trusted: &TrustedProxies) -> (Option<IpAddr>, usize) {
     let (mut client, mut proxies) = (peer, 1);
-    for entry in values(headers, &FORWARDED_FOR).rev() {
-        let Some(address) = address_of(entry) else { return (None, proxies) };
+    for entry in values(headers, &FORWARDED_FOR).into_iter().rev() {
+        let Some(address) = entry.and_then(address_of) else { return (None, proxies) };
         client = address;
         if !trusted.contain(address) {
             break;
@@ -135,16 +135,17 @@ fn client_of(peer: IpAddr, headers: &HeaderMap, trusted: &TrustedProxies) -> (Op
 /// The value that the outermost of `proxies` wrote; earlier ones come from the client. Proxies that replace the header
 /// instead of appending leave fewer values.
 fn said_by<'a>(headers: &'a HeaderMap, name: &HeaderName, proxies: usize) -> Option<&'a str> {
-    let values: Vec<_> = values(headers, name).collect();
-    values.get(values.len().saturating_sub(proxies)).copied()
+    let values = values(headers, name);
+    values.get(values.len().saturating_sub(proxies)).copied().flatten()
 }
 
-/// The values of a list header (RFC 9110, section 5.6.1), over all of its lines. A line that is not text has none.
-fn values<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl DoubleEndedIterator<Item = &'a str> {
-    let lines: Vec<_> = headers.get_all(name).iter().filter_map(|line| line.to_str().ok()).collect();
-    let values: Vec<_> =
-        lines.iter().flat_map(|line| line.split(',')).map(str::trim).filter(|value| !value.is_empty()).collect();
-    values.into_iter()
+/// The values of a list header (RFC 9110, section 5.6.1), over all of its lines. One with bytes beyond ASCII is unknown, and
+/// keeps its place: without it, a proxy would be taken for the client, or a client's value for a proxy's.
+fn values<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Vec<Option<&'a str>> {
+    let lines = headers.get_all(name).iter().map(HeaderValue::as_bytes);
+    let values = lines.flat_map(|line| line.split(|byte| *byte == b',')).map(<[u8]>::trim_ascii);
+    let text = |value: &'a [u8]| std::str::from_utf8(value).ok().filter(|text| text.is_ascii());
+    values.filter(|value| !value.is_empty()).map(text).collect()
 }
 
 /// An address, with or without a port; IPv6 with a port is in brackets.
@@ -267,6 +268,32 @@ mod tests {
         assert_eq!(ip("10.0.0.5").as_deref(), Some("IP=10.0.0.5"));
         assert_eq!(ip("unknown"), None);
         assert_eq!(ip("192.0.2.9, unknown"), None);
+    }
+
+    /// A client can put any byte beside its address, and a proxy appends to the same line or to another one.
+    #[test]
+    fn a_value_that_is_not_text_is_unknown_and_keeps_its_place() {
+        let facts = |lines: &[(&str, &[u8])]| {
+            let trusted = TrustedProxies::parse(&["10.0.0.0/8"]).unwrap();
+            let mut request = Request::builder().uri("/");
+            for (name, value) in lines {
+                request = request.header(*name, HeaderValue::from_bytes(value).unwrap());
+            }
+            let peer = Peer { address: "10.0.0.1".parse().unwrap(), secure: false };
+            let origin = Origin::of(Some(peer), &request.body(()).unwrap().into_parts().0, &trusted);
+            (origin.ip.map(|ip| ip.to_string()), origin.secure, origin.host().map(ToString::to_string))
+        };
+        let ip = |lines: &[&[u8]]| facts(&lines.iter().map(|line| ("x-forwarded-for", *line)).collect::<Vec<_>>()).0;
+        assert_eq!(ip(&[b"192.0.2.9\xff"]), None);
+        assert_eq!(ip(&[b"192.0.2.9, 10.0.0.2\x80"]), None);
+        assert_eq!(ip(&["\u{661}92.0.2.9".as_bytes()]), None);
+        assert_eq!(ip(&[b"\xff, 192.0.2.9, 10.0.0.2"]).as_deref(), Some("192.0.2.9"));
+        assert_eq!(ip(&[b"\xff", b"192.0.2.9"]).as_deref(), Some("192.0.2.9"));
+        assert_eq!(ip(&[b"192.0.2.9", b"\xff"]), None);
+        assert_eq!(ip(&[b"192.0.2.9", b"\xff", b"10.0.0.2"]), None);
+        // The proxy's own value is unknown, and the client's is not read in its place.
+        assert!(!facts(&[("x-forwarded-proto", b"https"), ("x-forwarded-proto", b"http\xff")]).1);
+        assert_eq!(facts(&[("x-forwarded-host", b"evil.example"), ("x-forwarded-host", b"shop\xe9.example")]).2, None);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{Method, Request, Response, StatusCode};
 use http_body::Body;
+use tokio::time::{Instant, timeout_at};
 
 use super::Runtime;
 use super::report::{ended, log, report, report_cut, stalled};
@@ -18,11 +19,12 @@ use crate::admission::compute::Class;
 use crate::admission::inline_poll;
 use crate::body::arriving::{self, Arriving};
 use crate::body::{self, ResponseBody};
-use crate::config::ms;
+use crate::config::{ms, size};
 use crate::instance::call::direct::Called;
 use crate::instance::call::pieces;
 use crate::instance::call::{self, EntryPoint, Failure, Instance};
 use crate::instance::caller::Caller;
+use crate::instance::log_budget::LogBudget;
 use crate::instance::whole_body::whole;
 use crate::module::registry::{ModuleSlot, State};
 use crate::module::sidecars;
@@ -99,7 +101,7 @@ impl Runtime {
             recording.request_body(&body);
         }
         let permit = admitted(module, self.shared.admission.admit(&slot.permits)).await?;
-        let caller = caller_of(exchange, origin);
+        let caller = caller_of(module, exchange, origin);
         let class = Class::of(&parts.method, parts.uri.path());
         let request = Request::from_parts(parts, body);
         let (runtime, its_module) = (self.clone(), Arc::clone(module));
@@ -380,12 +382,13 @@ impl Runtime {
 }
 
 /// The exchange as the module's host knows it.
-pub(super) fn caller_of(exchange: &Exchange, origin: Origin) -> Caller {
+pub(super) fn caller_of(module: &Module, exchange: &Exchange, origin: Origin) -> Caller {
     Caller {
         request_id: Arc::clone(&exchange.id),
         traceparent: exchange.traceparent.clone(),
         origin,
         recording: exchange.recording.clone(),
+        log: LogBudget::new(size(module.shared_state.limits.max_log_bytes)),
     }
 }
 
@@ -415,8 +418,18 @@ pub(super) async fn in_time<T>(
     caller: &Caller,
     called: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Problem> {
-    let limit = module.shared_state.limits.request_timeout_ms;
-    match tokio::time::timeout(ms(limit), called).await {
+    let ends = Instant::now() + ms(module.shared_state.limits.request_timeout_ms);
+    in_time_until(module, caller, ends, called).await
+}
+
+/// Waits for a call of a module until its time ends, and reports its failure.
+pub(super) async fn in_time_until<T>(
+    module: &Module,
+    caller: &Caller,
+    ends: Instant,
+    called: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Problem> {
+    match timeout_at(ends, called).await {
         Ok(Ok(response)) => Ok(response),
         Ok(Err(failure)) => Err(failed(module, caller, failure)),
         Err(_) => Err(timed_out(module, caller)),

@@ -8,10 +8,10 @@ use http::{Method, Request, Response};
 use http_body::Body;
 use http_body_util::BodyExt;
 use tenon_http_server::discard;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::Runtime;
-use super::answer::{admitted, caller_of, compute, failed, in_time, timed_out};
+use super::answer::{admitted, caller_of, compute, failed, in_time, in_time_until, timed_out};
 use crate::admission::Permit;
 use crate::admission::compute::Class;
 use crate::body::ResponseBody;
@@ -20,6 +20,7 @@ use crate::body::reading::Reading;
 use crate::config::ms;
 use crate::instance::call::EntryPoint;
 use crate::instance::call::direct::{self, Called};
+use crate::instance::call::guest_time::GuestTime;
 use crate::instance::call::pieces::WIND_UP;
 use crate::instance::caller::Caller;
 use crate::module::Module;
@@ -46,7 +47,7 @@ impl Runtime {
             return Ok(takes);
         }
         let permit = admitted(module, self.shared.admission.admit(&slot.permits)).await?;
-        let caller = caller_of(exchange, Origin::default());
+        let caller = caller_of(module, exchange, Origin::default());
         let (runtime, its_module) = (self.clone(), Arc::clone(module));
         let asking = async move {
             let asked = async {
@@ -93,7 +94,7 @@ impl Runtime {
                 return Err(problem);
             }
         };
-        let caller = caller_of(exchange, origin);
+        let caller = caller_of(module, exchange, origin);
         let request = Request::from_parts(parts, ());
         let (runtime, its_module) = (self.clone(), Arc::clone(module));
         let call = |mut room| async move {
@@ -132,7 +133,7 @@ impl Runtime {
     }
 
     /// Calls a module, and again with each part of the body that it waits for, until its response or the start of that is
-    /// there. The time limit holds for each of these calls.
+    /// there. The time limit holds for all of these calls together ([`GuestTime`]).
     async fn call_upload(
         &self,
         module: &Arc<Module>,
@@ -144,11 +145,12 @@ impl Runtime {
     ) -> Result<Response<ResponseBody>, Problem> {
         let limits = &module.shared_state.limits;
         let head = request.method() == Method::HEAD;
+        let mut time = GuestTime::new(ms(limits.request_timeout_ms));
         let begun = async {
             let mut instance = self.instance(module, caller.clone()).await?;
             Ok((direct::begin(&mut instance, request, limits).await?, instance))
         };
-        let (mut called, mut instance) = in_time(module, caller, begun).await?;
+        let (mut called, mut instance) = in_time_until(module, caller, time.ends(), begun).await?;
         loop {
             let wanted = match called {
                 Called::Waits(wanted) => wanted,
@@ -162,6 +164,7 @@ impl Runtime {
                     return response;
                 }
             };
+            let waits_since = Instant::now();
             let given = match arriving.give(wanted).await {
                 Ok(given) => given,
                 Err(problem) => {
@@ -175,8 +178,15 @@ impl Runtime {
                     return Err(problem);
                 }
             };
-            called = in_time(module, caller, direct::give(&mut instance, given, head, limits)).await?;
+            time.waited(waits_since, &given);
+            if time.is_over() {
+                return Err(timed_out(module, caller));
+            }
+            let giving = direct::give(&mut instance, given, head, limits);
+            called = in_time_until(module, caller, time.ends(), giving).await?;
             arriving.taken();
+            // A guest that asks again at once must not keep others from running.
+            tokio::task::yield_now().await;
         }
     }
 }

@@ -6,7 +6,7 @@ use http::header::{CONTENT_LENGTH, HOST};
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 
 use super::direct_entry::bindings::exports::sdk::core::handler;
-use super::failure::Failure;
+use super::failure::{Failure, lift_status};
 use super::instance::{Exports, Instance};
 use crate::body::arriving::{Given, Wanted};
 use crate::config::{Limits, size};
@@ -217,10 +217,7 @@ fn lift_body(body: Option<Vec<u8>>, limits: &Limits) -> Result<Bytes, Failure> {
 }
 
 fn lift_head(status: u16, fields: Vec<handler::Header>, limits: &Limits) -> Result<Response<()>, Failure> {
-    let status = match StatusCode::from_u16(status) {
-        Ok(code) if (200..=599).contains(&status) => code,
-        _ => return Err(Failure::InvalidResponse("the handler answered with a status outside 200 to 599")),
-    };
+    let status = lift_status(status)?;
     let mut response = Response::new(());
     *response.status_mut() = status;
     let headers = response.headers_mut();

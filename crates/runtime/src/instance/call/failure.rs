@@ -1,5 +1,7 @@
 //! The failure of a call, and the answer for it.
 
+use http::StatusCode;
+
 use crate::request::problem::Problem;
 
 /// Why a call gave no response.
@@ -15,6 +17,14 @@ pub(crate) enum Failure {
     Stuck,
     /// The guest has answered, and the buffers have no room for its answer.
     NoRoom,
+}
+
+/// The status of an answer. Refuses one that HTTP does not have, and one that only the host may send (RFC 9110, section 15).
+pub(crate) fn lift_status(status: u16) -> Result<StatusCode, Failure> {
+    match StatusCode::from_u16(status) {
+        Ok(code) if (200..=599).contains(&status) => Ok(code),
+        _ => Err(Failure::InvalidResponse("the handler answered with a status outside 200 to 599")),
+    }
 }
 
 impl From<wasmtime::Error> for Failure {

@@ -17,7 +17,7 @@ use wasmtime_wasi_http::{Error, WasiBody};
 use crate::config::{Limits, ms};
 
 /// A body that keeps its guest running until it is read to its end or dropped. It breaks off when it grows too large, and when
-/// the guest is asked for more of it and writes nothing for as long as an answer may take.
+/// the guest is asked for more of it and writes no byte for as long as an answer may take.
 pub(crate) struct GuestBody {
     body: WasiBody,
     left: u64,
@@ -107,8 +107,13 @@ impl Body for GuestBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<http_body::Frame<Bytes>, Error>>> {
         let polled = Pin::new(&mut self.body).poll_frame(cx);
-        if polled.is_pending() {
+        // An empty piece is nothing: a guest could go on with those for ever.
+        let is_empty = matches!(&polled, Poll::Ready(Some(Ok(frame))) if frame.data_ref().is_some_and(Bytes::is_empty));
+        if polled.is_pending() || is_empty {
             if !self.has_stalled(cx) {
+                if is_empty {
+                    cx.waker().wake_by_ref();
+                }
                 return Poll::Pending;
             }
             if let Some(stalled) = self.stalled.take() {

@@ -13,6 +13,7 @@ use super::direct_entry::bindings::Direct;
 use super::entry_point::EntryPoint;
 use super::failure::Failure;
 use crate::config::size;
+use crate::instance::account::TASK_BYTES;
 use crate::instance::bounds::FIRST_YIELD;
 use crate::instance::caller::Caller;
 use crate::instance::host::Host;
@@ -22,6 +23,9 @@ use crate::telemetry::module_info::ModuleInfo;
 
 /// Resources that a task, stream or future of a service counts for.
 const TASK_RESOURCES: u64 = 8;
+
+/// The part of `max_held_bytes` that all of these take at most.
+const TASKS_PART: usize = 4;
 
 /// The right to one instance.
 pub(crate) type SlotPermit = OwnedSemaphorePermit;
@@ -68,9 +72,16 @@ impl Instance {
         }
         let limits = &shared_state.limits;
         store.set_hostcall_fuel(size(limits.max_hostcall_bytes));
-        // The tasks, streams and futures of a service, which are larger than other resources.
+        store.set_max_component_handles(size(limits.max_resources));
+        // The tasks, streams and futures of a service, which are larger than other resources. Their room is held from the
+        // start, because nothing shows how many there are.
+        let most = size(limits.max_held_bytes) / TASKS_PART / TASK_BYTES;
+        let tasks = size(limits.max_resources.div_ceil(TASK_RESOURCES)).min(most);
         if let Some(table) = store.concurrent_resource_table() {
-            table.set_max_capacity(size(limits.max_resources.div_ceil(TASK_RESOURCES)));
+            table.set_max_capacity(tasks);
+        }
+        if matches!(entry, EntryPoint::Service(_)) {
+            store.data_mut().hold_tasks(tasks * TASK_BYTES)?;
         }
         store.set_epoch_deadline(FIRST_YIELD);
         store.epoch_deadline_async_yield_and_update(1);

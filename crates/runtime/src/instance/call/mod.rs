@@ -6,6 +6,7 @@ pub(crate) mod direct_entry;
 mod entry_point;
 pub(crate) mod failure;
 pub(crate) mod guest_body;
+pub(crate) mod guest_time;
 mod instance;
 pub(crate) mod pieces;
 pub(crate) mod service;

@@ -16,6 +16,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::direct::{self, Next, Step};
 use super::failure::Failure;
+use super::guest_time::GuestTime;
 use super::instance::Instance;
 use crate::body::arriving::{Arriving, Given, Wanted};
 use crate::config::{Limits, ms};
@@ -156,9 +157,10 @@ impl Maker {
         }
     }
 
-    /// Makes the next piece. The time limit holds from now until it is there, however often the guest is called.
+    /// Makes the next piece. The time limit holds from now until it is there, however often the guest is called
+    /// ([`GuestTime`]).
     async fn next(&mut self, instance: &mut Instance, report: &(impl Fn(&Cut) + Sync)) -> NextPiece {
-        let mut ends = Instant::now() + ms(self.timeout_ms);
+        let mut time = GuestTime::new(ms(self.timeout_ms));
         let mut step = Step::Next;
         loop {
             let mut call = std::pin::pin!(direct::next(instance, std::mem::replace(&mut step, Step::Next)));
@@ -166,7 +168,7 @@ impl Maker {
                 biased;
                 called = &mut call => (Ok(called), true),
                 () = self.send.closed() => (timeout(WIND_UP, call).await, false),
-                () = sleep_until(ends) => {
+                () = sleep_until(time.ends()) => {
                     self.cut(&Cut::TimedOut(self.timeout_ms), report);
                     (timeout(WIND_UP, call).await, false)
                 }
@@ -175,25 +177,23 @@ impl Maker {
                 Ok(Ok(Next::End)) => return NextPiece::End,
                 Ok(Ok(Next::Broken)) => return NextPiece::Broken,
                 Ok(Ok(Next::Piece(piece))) if wanted => return NextPiece::Piece(piece),
-                Ok(Ok(Next::Waits(part))) if wanted && !self.send.is_closed() => match self.give(part).await {
-                    Some(given) => {
-                        step = Step::Give(given);
-                        ends = Instant::now() + ms(self.timeout_ms);
-                    }
-                    None => return NextPiece::Unfinished,
-                },
-                Ok(Ok(Next::Later)) if wanted && !self.send.is_closed() => {
-                    if Instant::now() >= ends {
-                        self.cut(&Cut::TimedOut(self.timeout_ms), report);
-                        return NextPiece::Unfinished;
-                    }
-                    // A guest that does not wait is called again at once, and must not keep others from running.
-                    tokio::task::yield_now().await;
+                Ok(Ok(Next::Waits(part))) if wanted && !self.send.is_closed() => {
+                    let waits_since = Instant::now();
+                    let Some(given) = self.give(part).await else { return NextPiece::Unfinished };
+                    time.waited(waits_since, &given);
+                    step = Step::Give(given);
                 }
+                Ok(Ok(Next::Later)) if wanted && !self.send.is_closed() => {}
                 Ok(Ok(_)) => return NextPiece::Unfinished,
                 Ok(Err(failure)) => return NextPiece::Lost(Cut::Failed(failure)),
                 Err(_) => return NextPiece::Lost(Cut::NotCancelled),
             }
+            if time.is_over() {
+                self.cut(&Cut::TimedOut(self.timeout_ms), report);
+                return NextPiece::Unfinished;
+            }
+            // A guest that does not wait is called again at once, and must not keep others from running.
+            tokio::task::yield_now().await;
         }
     }
 

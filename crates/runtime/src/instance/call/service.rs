@@ -16,7 +16,7 @@ use wasmtime_wasi::runtime::spawn;
 use wasmtime_wasi_http::p3;
 use wasmtime_wasi_http::{Error, FieldMap, WasiBody, WasiHttpView};
 
-use super::failure::Failure;
+use super::failure::{Failure, lift_status};
 use super::guest_body::GuestBody;
 use super::instance::{Exports, Instance};
 use crate::admission::compute::{Class, Share};
@@ -59,10 +59,7 @@ pub(crate) async fn call(
         }
     }));
     let Ok(response) = answered.await else { return Err(failed.await.unwrap_or(Failure::Unanswered)) };
-    let status = response.status();
-    if !(200..=599).contains(&status.as_u16()) {
-        return Err(Failure::InvalidResponse("the handler answered with a status outside 200 to 599"));
-    }
+    let status = lift_status(response.status().as_u16())?;
     let is_bodyless = is_head || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
     Ok(response.map(|body| GuestBody::new(body, limits, cut_off, stalled, guest).going_on(taken, is_bodyless)))
 }

@@ -13,7 +13,7 @@ use wasmtime_wasi_http::p2::bindings::http::types::Scheme;
 use wasmtime_wasi_http::p2::body::HostOutgoingBody;
 use wasmtime_wasi_http::p2::types::HostResponseOutparam;
 
-use super::failure::Failure;
+use super::failure::{Failure, lift_status};
 use super::guest_body::GuestBody;
 use super::instance::{Exports, Instance};
 use crate::admission::compute::{Class, Share};
@@ -62,7 +62,10 @@ pub(crate) async fn call(
         }
     }));
     match answered.await {
-        Ok(Ok(response)) => Ok(response.map(|body| GuestBody::new(body, limits, cut_off, stalled, guest))),
+        Ok(Ok(response)) => {
+            lift_status(response.status().as_u16())?;
+            Ok(response.map(|body| GuestBody::new(body, limits, cut_off, stalled, guest)))
+        }
         Ok(Err(code)) => {
             Err(Failure::Trap(wasmtime::format_err!("the component answered with an error: {code:?}"), None))
         }

@@ -224,7 +224,7 @@ async fn a_sidecar_is_called_by_its_name_and_gets_its_token() {
 
 #[tokio::test]
 async fn the_calls_of_a_request_are_limited_in_number_and_in_bytes() {
-    let limits = Limits { max_outbound_calls: 3, max_hostcall_bytes: 64 * 1024, max_resources: 16, ..small() };
+    let limits = Limits { max_outbound_calls: 3, max_held_bytes: 80_000, max_resources: 16, ..small() };
     let (runtime, _peer, url, _folder) = calling(limits.clone(), Isolation::Request).await;
     let [large, smaller, echo] = ["/size?60000", "/size?20000", "/echo"].map(|path| format!("{url}{path}"));
     let call = Call::get(&large);
@@ -240,7 +240,10 @@ async fn the_calls_of_a_request_are_limited_in_number_and_in_bytes() {
         Taken::Failure { call, reason: UNREACHABLE, detail } => (call, detail),
         other => panic!("{other:?}"),
     };
-    assert_eq!(failed(results.taken()), (2, "its calls hold more than max_hostcall_bytes".to_string()));
+    assert_eq!(
+        failed(results.taken()),
+        (2, "the host would hold more than 80000 bytes for this request (max_held_bytes)".to_string())
+    );
     assert_eq!((results.number(), results.number()), (3, 1));
     assert!(matches!(results.taken(), Taken::Response { call: 3, .. }));
     assert_eq!(results.number(), 4);

@@ -11,7 +11,9 @@ use crate::instance::call::EntryPoint;
 use crate::module::registry::State;
 
 mod calls;
+mod deadlines;
 mod exceptions;
+mod held;
 mod isolation;
 mod limits;
 mod loading;
