@@ -9,7 +9,8 @@ export const limits = {
     ofModule: true,
     meaning:
       "Time from the whole request to the head of its response, whether the guest computes or waits; 504 beyond. " +
-      "A streamed response breaks off when its next piece takes as long.",
+      "A streamed response breaks off when its next piece takes as long. With a body that the module takes piece " +
+      "by piece, each piece from the client begins it anew, and it does not pass while the module waits for one.",
   },
   max_body_bytes: {
     min: 0,
@@ -220,18 +221,25 @@ export const limits = {
     default: 131072,
     ofModule: true,
     meaning:
-      "Headers that a guest holds on the host, for requests and responses of its own; the guest traps beyond, or " +
-      "its response is 502. Also the headers of one call (`sdk:core/calls`) and of its response; the call fails " +
-      "in the guest beyond.",
+      "Headers of one request or response of a guest's own; the guest traps beyond, or its response is 502. Also " +
+      "the headers of one call (`sdk:core/calls`) and of its response; the call fails in the guest beyond.",
   },
   max_hostcall_bytes: {
     min: 65536,
     max: 4294967296,
     default: 134217728,
     ofModule: true,
+    meaning: "Bytes that a guest passes to the host in one call; the guest traps beyond: 500.",
+  },
+  max_held_bytes: {
+    min: 65536,
+    max: 68719476736,
+    default: 134217728,
+    ofModule: true,
     meaning:
-      "Bytes that a guest passes to the host in one call; the guest traps beyond: 500. Also all bodies together " +
-      "that the host holds for the calls of one request (`sdk:core/calls`); a call fails in the guest beyond.",
+      "Bytes that the host holds for a guest in one request, as one sum: headers, the bodies and the state of " +
+      "its calls, pieces of bodies that wait to be sent, and all resources. A call fails in the guest beyond; " +
+      "for anything else the guest traps: 500.",
   },
   max_resources: {
     min: 16,
@@ -241,15 +249,18 @@ export const limits = {
     meaning:
       "Resources that a guest holds on the host, such as streams, requests and timers; the guest traps beyond: " +
       "500. Calls (`sdk:core/calls`) that run or were not taken are counted apart, up to the same number. Tasks, " +
-      "streams and futures of a WASI 0.3 service are counted together, up to an eighth of it. The JavaScript " +
-      "engine holds one resource for each piece of an outbound response's body until its instance is gone.",
+      "streams and futures of a WASI 0.3 service are counted together, up to an eighth of it, and to a quarter " +
+      "of `max_held_bytes` at 4 KiB each. The JavaScript engine holds one resource for each piece of an outbound " +
+      "response's body until its instance is gone.",
   },
   max_log_bytes: {
     min: 0,
     max: 1073741824,
     default: 262144,
     ofModule: true,
-    meaning: "Bytes that a module logs for one request; the rest is dropped.",
+    meaning:
+      "Bytes of the log for one request: its module's output, and the host's lines about its calls. A line " +
+      "counts 64 bytes at least. The rest is dropped; the reason of a failure is logged besides, in 4 KiB.",
   },
   max_reuse: {
     min: 1,
@@ -328,7 +339,9 @@ export const limits = {
 export interface Limits {
   /**
    * Time from the whole request to the head of its response, whether the guest computes or waits; 504 beyond. A
-   * streamed response breaks off when its next piece takes as long. Default: 30000.
+   * streamed response breaks off when its next piece takes as long. With a body that the module takes piece by
+   * piece, each piece from the client begins it anew, and it does not pass while the module waits for one. Default:
+   * 30000.
    */
   readonly requestTimeoutMs?: number;
   /** Size of a request body that is read whole; 413 beyond. Default: 10485760. */
@@ -418,25 +431,30 @@ export interface Limits {
   /** Length of that pause, after which one call may try again. Each failed try doubles it, up to 30 s. Default: 1000. */
   readonly breakerPauseMs?: number;
   /**
-   * Headers that a guest holds on the host, for requests and responses of its own; the guest traps beyond, or its
-   * response is 502. Also the headers of one call (`sdk:core/calls`) and of its response; the call fails in the
-   * guest beyond. Default: 131072.
+   * Headers of one request or response of a guest's own; the guest traps beyond, or its response is 502. Also the
+   * headers of one call (`sdk:core/calls`) and of its response; the call fails in the guest beyond. Default: 131072.
    */
   readonly maxFieldsBytes?: number;
-  /**
-   * Bytes that a guest passes to the host in one call; the guest traps beyond: 500. Also all bodies together that
-   * the host holds for the calls of one request (`sdk:core/calls`); a call fails in the guest beyond. Default:
-   * 134217728.
-   */
+  /** Bytes that a guest passes to the host in one call; the guest traps beyond: 500. Default: 134217728. */
   readonly maxHostcallBytes?: number;
+  /**
+   * Bytes that the host holds for a guest in one request, as one sum: headers, the bodies and the state of its
+   * calls, pieces of bodies that wait to be sent, and all resources. A call fails in the guest beyond; for anything
+   * else the guest traps: 500. Default: 134217728.
+   */
+  readonly maxHeldBytes?: number;
   /**
    * Resources that a guest holds on the host, such as streams, requests and timers; the guest traps beyond: 500.
    * Calls (`sdk:core/calls`) that run or were not taken are counted apart, up to the same number. Tasks, streams and
-   * futures of a WASI 0.3 service are counted together, up to an eighth of it. The JavaScript engine holds one
-   * resource for each piece of an outbound response's body until its instance is gone. Default: 65536.
+   * futures of a WASI 0.3 service are counted together, up to an eighth of it, and to a quarter of `max_held_bytes`
+   * at 4 KiB each. The JavaScript engine holds one resource for each piece of an outbound response's body until its
+   * instance is gone. Default: 65536.
    */
   readonly maxResources?: number;
-  /** Bytes that a module logs for one request; the rest is dropped. Default: 262144. */
+  /**
+   * Bytes of the log for one request: its module's output, and the host's lines about its calls. A line counts 64
+   * bytes at least. The rest is dropped; the reason of a failure is logged besides, in 4 KiB. Default: 262144.
+   */
   readonly maxLogBytes?: number;
   /**
    * Requests that one instance serves: without a restore between them with `isolation = "shared"`, restored before

@@ -97,7 +97,8 @@ const SMALLEST_BUDGET: u64 = 16 * MIB;
 
 limits! {
     /// Time from the whole request to the head of its response, whether the guest computes or waits; 504 beyond. A
-    /// streamed response breaks off when its next piece takes as long.
+    /// streamed response breaks off when its next piece takes as long. With a body that the module takes piece by piece,
+    /// each piece from the client begins it anew, and it does not pass while the module waits for one.
     request_timeout_ms: 30_000, 1, HOUR;
     /// Size of a request body that is read whole; 413 beyond.
     max_body_bytes: 10 * MIB, 0, 4 * GIB;
@@ -160,22 +161,23 @@ limits! {
     breaker_failures: 5, 1, 1_000;
     /// Length of that pause, after which one call may try again. Each failed try doubles it, up to 30 s.
     breaker_pause_ms: 1_000, 1, 30_000;
-    /// Headers that a guest holds on the host, for requests and responses of its own; the guest traps beyond, or its
-    /// response is 502. Also the headers of one call (`sdk:core/calls`) and of its response; the call fails in the
+    /// Headers of one request or response of a guest's own; the guest traps beyond, or its response is 502. Also the headers of one call (`sdk:core/calls`) and of its response; the call fails in the
     /// guest beyond.
     max_fields_bytes: 128 * KIB, KIB, 16 * MIB;
     /// Bytes that a guest passes to the host in one call; the guest traps beyond: 500.
     max_hostcall_bytes: 128 * MIB, 64 * KIB, 4 * GIB;
     /// Bytes that the host holds for a guest in one request, as one sum: headers, the bodies and the state of its calls,
     /// pieces of bodies that wait to be sent, and all resources. A call fails in the guest beyond; for anything else
-    /// the guest traps: 500. The table of [memory](#memory-of-a-request) has what each part counts.
+    /// the guest traps: 500.
     max_held_bytes: 128 * MIB, 64 * KIB, 64 * GIB;
     /// Resources that a guest holds on the host, such as streams, requests and timers; the guest traps beyond: 500.
     /// Calls (`sdk:core/calls`) that run or were not taken are counted apart, up to the same number. Tasks, streams and
-    /// futures of a WASI 0.3 service are counted together, up to an eighth of it. The JavaScript engine holds one
+    /// futures of a WASI 0.3 service are counted together, up to an eighth of it, and to a quarter of `max_held_bytes` at
+    /// 4 KiB each. The JavaScript engine holds one
     /// resource for each piece of an outbound response's body until its instance is gone.
     max_resources: 65_536, 16, 1_000_000;
-    /// Bytes that a module logs for one request; the rest is dropped.
+    /// Bytes of the log for one request: its module's output, and the host's lines about its calls. A line counts 64 bytes
+    /// at least. The rest is dropped; the reason of a failure is logged besides, in 4 KiB.
     max_log_bytes: 256 * KIB, 0, GIB;
     /// Requests that one instance serves: without a restore between them with `isolation = "shared"`, restored before
     /// each otherwise.

@@ -41,11 +41,11 @@ impl io::Write for LogWriter {
     }
 }
 
-fn log() -> String {
+pub(crate) fn log() -> String {
     String::from_utf8_lossy(&LOG.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
 }
 
-fn keep_log() {
+pub(crate) fn keep_log() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| tracing_subscriber::fmt().with_ansi(false).with_writer(|| LogWriter).init());
 }

@@ -10,12 +10,12 @@ use http_body_util::StreamBody;
 use super::*;
 
 /// A body that comes in pieces, so that its length is not known. It ends, or nothing follows.
-fn upload(module: &str, ends: bool) -> Request<impl Body<Data = Bytes, Error = Infallible> + use<>> {
+fn upload(path: &str, ends: bool) -> Request<impl Body<Data = Bytes, Error = Infallible> + use<>> {
     let pieces = stream::iter([Ok(Frame::data(Bytes::from_static(b"piece")))]);
     let rest: stream::BoxStream<'static, _> =
         if ends { Box::pin(stream::empty()) } else { Box::pin(stream::pending()) };
     let body = StreamBody::new(futures::StreamExt::chain(pieces, rest));
-    Request::post(format!("/run/{module}/")).header("host", "example.test").body(body).unwrap()
+    Request::post(format!("/run/{path}")).header("host", "example.test").body(body).unwrap()
 }
 
 /// The time of a request, and a bound within which every loop below must have ended.
@@ -36,7 +36,7 @@ async fn a_guest_that_asks_for_ever_for_more_of_an_ended_body_is_504() {
     // It answers 100 to everything, also when it is asked whether it takes pieces.
     let (runtime, _folder) = runtime(&[("ask.wasm", fixtures::echo(100))], brief()).await.unwrap();
     for _ in 0..3 {
-        let answered = tokio::time::timeout(BOUND, runtime.handle(upload("ask", true))).await;
+        let answered = tokio::time::timeout(BOUND, runtime.handle(upload("ask/", true))).await;
         assert_eq!(answered.expect("the time of the request ends it").status(), 504);
     }
     at_rest(&runtime).await;
@@ -47,7 +47,7 @@ async fn a_guest_that_asks_for_ever_while_nothing_comes_waits_for_its_client_onl
     let limits = Limits { body_timeout_ms: 1_000, ..brief() };
     let (runtime, _folder) = runtime(&[("ask.wasm", fixtures::echo(100))], limits).await.unwrap();
     let began = std::time::Instant::now();
-    let answered = tokio::time::timeout(BOUND, runtime.handle(upload("ask", false))).await;
+    let answered = tokio::time::timeout(BOUND, runtime.handle(upload("ask/", false))).await;
     assert_eq!(answered.expect("the client's time ends it").status(), 408);
     assert!(began.elapsed() >= 2 * TIME, "its own time does not pass meanwhile");
     at_rest(&runtime).await;
@@ -65,7 +65,7 @@ async fn a_streamed_answer_ends_whatever_the_guest_says_in_place_of_a_piece() {
         at_rest(&runtime).await;
     }
     // Waiting for more of a body that has ended.
-    let response = runtime.handle(upload("up", true)).await;
+    let response = runtime.handle(upload("up/", true)).await;
     assert_eq!(response.status(), 200);
     let body = tokio::time::timeout(BOUND, response.into_body().collect()).await;
     assert!(body.expect("the time of the request ends it").is_err(), "it breaks off");
@@ -80,6 +80,15 @@ async fn empty_pieces_of_a_body_are_no_progress() {
     assert_eq!(response.status(), 200);
     let body = tokio::time::timeout(BOUND, response.into_body().collect()).await;
     assert!(body.expect("the time of the request ends it").is_err(), "it breaks off");
+    at_rest(&runtime).await;
+}
+
+#[tokio::test]
+async fn a_service_that_gives_up_its_reading_is_504() {
+    let (runtime, _folder) = runtime(&[("s.wasm", fixtures::service())], brief()).await.unwrap();
+    // Its client goes on sending, and nobody looks at that.
+    let answered = tokio::time::timeout(BOUND, runtime.handle(upload("s/give-up", false))).await;
+    assert_eq!(answered.expect("the time of the request ends it").status(), 504);
     at_rest(&runtime).await;
 }
 

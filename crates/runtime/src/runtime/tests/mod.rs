@@ -17,6 +17,7 @@ mod held;
 mod isolation;
 mod limits;
 mod loading;
+mod log;
 mod modules;
 mod services;
 mod shared;
