@@ -210,6 +210,58 @@ interface RsaPssParams extends Algorithm {
   saltLength: number;
 }
 
+/** Members of the classes of `fetch` that the build adds with them. */
+interface Body {
+  bytes(): Promise<Uint8Array<ArrayBuffer>>;
+}
+interface Request {
+  readonly cache: RequestCache;
+  readonly credentials: RequestCredentials;
+  readonly destination: "";
+  readonly integrity: string;
+  readonly keepalive: boolean;
+  readonly mode: RequestMode;
+  readonly redirect: RequestRedirect;
+  readonly referrer: string;
+  readonly referrerPolicy: ReferrerPolicy;
+}
+interface RequestInit {
+  cache?: RequestCache;
+  credentials?: RequestCredentials;
+  duplex?: "half";
+  integrity?: string;
+  keepalive?: boolean;
+  mode?: RequestMode;
+  redirect?: RequestRedirect;
+  referrer?: string;
+  referrerPolicy?: ReferrerPolicy;
+}
+interface Response {
+  clone(): Response;
+}
+declare namespace Response {
+  function error(): Response;
+}
+type RequestCache = "default" | "force-cache" | "no-cache" | "no-store" | "only-if-cached" | "reload";
+type RequestCredentials = "include" | "omit" | "same-origin";
+type RequestMode = "cors" | "no-cors" | "same-origin";
+type RequestRedirect = "error" | "follow" | "manual";
+type ReferrerPolicy =
+  | ""
+  | "no-referrer"
+  | "no-referrer-when-downgrade"
+  | "origin"
+  | "origin-when-cross-origin"
+  | "same-origin"
+  | "strict-origin"
+  | "strict-origin-when-cross-origin"
+  | "unsafe-url";
+
+declare namespace URL {
+  function canParse(url: string | URL, base?: string | URL): boolean;
+  function parse(url: string | URL, base?: string | URL): URL | null;
+}
+
 declare var navigator: { readonly userAgent: string };
 
 /** The event of a request, in an app that adds a listener of `fetch` (`docs/fetch.md`). */

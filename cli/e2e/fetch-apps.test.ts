@@ -217,16 +217,18 @@ test("files of a form arrive byte for byte, in both directions", async () => {
   expect(await (await app.ask("/names")).json()).toEqual(["Request", "Response", "Headers"]);
 });
 
-test("the engine's own classes refuse a form with files that they would change", async () => {
+test("a module with routes has the same classes", async () => {
   await using app = await running(
-    "refuses",
+    "parses",
     `import { get, ok, routes } from "@tenon/sdk";
-    const parsed = (body, type) => new Response(body, { headers: { "content-type": type } }).formData();
     export default routes({
-      multipart: get("/multipart", () => parsed("--x--", "multipart/form-data; boundary=x").then(ok, (e) => ok(e.message))),
-      urlencoded: get("/urlencoded", async () => ok([...(await parsed("a=1", "application/x-www-form-urlencoded"))])),
+      multipart: get("/", async () => {
+        const form = new FormData();
+        form.append("f", new File([new Uint8Array([0, 255, 13])], "x"));
+        const file = (await new Response(form).formData()).get("f");
+        return ok([...new Uint8Array(await file.arrayBuffer())]);
+      }),
     });`,
   );
-  expect(await (await app.ask("/multipart")).json()).toContain("Form(…)");
-  expect(await (await app.ask("/urlencoded")).json()).toEqual([["a", "1"]]);
+  expect(await (await app.ask("/")).json()).toEqual([0, 255, 13]);
 });

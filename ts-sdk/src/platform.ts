@@ -63,14 +63,16 @@ interface PlatformGlobals {
   ) => { decode(bytes: Uint8Array): string };
   URL: new (
     url: string,
+    base?: string,
   ) => {
     readonly href: string;
+    hash: string;
     readonly protocol: string;
     readonly host: string;
     readonly username: string;
     readonly password: string;
   };
-  AbortController?: new () => { readonly signal: unknown; abort(): void };
+  AbortController?: new () => { readonly signal: unknown; abort(reason?: unknown): void };
   crypto: { randomUUID(): string; readonly subtle: PlatformCrypto };
   atob(text: string): string;
   btoa(text: string): string;

@@ -8,6 +8,7 @@ import { hasBrowserForm, packageFolderOf, packageNameOf } from "./packages.ts";
 import { isOfSdk } from "./sdk-names.ts";
 import { SdkParts } from "./sdk-parts.ts";
 import { isOfNode, nodeFolder } from "./stand-ins.ts";
+import { standardsIn } from "./standards.ts";
 import { mayUseSubtle, SubtleUses } from "./subtle-uses.ts";
 
 /** The names that may be written without an import and that the engine lacks: how a module exports each. */
@@ -25,7 +26,6 @@ const globals: Readonly<Record<string, string>> = {
  */
 const gaps: Readonly<Record<string, (code: string) => boolean>> = {
   "built-in-modules": (code) => /\.getBuiltinModule\b/.test(code) && code.includes("async_hooks"),
-  "form-data": (code) => /\.formData\b/.test(code),
   // The SDK and the entry print texts only, through a property of the globals.
   console: (code) => /(?<![.\w$"'`-])console\b(?!\s*:[^:])|\bglobalThis\.console\b/.test(code),
   // Paths and numbers are normalized by methods of the same name, without such a form.
@@ -37,6 +37,9 @@ const gaps: Readonly<Record<string, (code: string) => boolean>> = {
   "text-streams": (code) => /(?<!["'])\bText(De|En)coderStream\b/.test(code),
   "url-pattern": (code) => /(?<!["'])\bURLPattern\b/.test(code),
 };
+
+/** Gaps that the SDK fills, because its own classes of `fetch` do; an app that speaks `fetch` has them already. */
+const sdkGaps: Readonly<Record<string, string>> = { fetch: "@tenon/sdk/fetch-classes" };
 
 /** The functions of `node:crypto` that compute with the core module, and the files that define them. Files may have their names. */
 const symmetricNames = /\bcreate(?:C|Dec)ipheriv\b|(?<!["'`/])\b(?:pbkdf2|scrypt|hkdf)(?:Sync)?\b/;
@@ -80,6 +83,7 @@ export class Needs {
   #namesSymmetric = false;
   readonly #subtle = new SubtleUses();
   readonly #readForSubtle = new Set<string>();
+  readonly #readForStandards = new Set<string>();
   readonly #warnings = new Set<string>();
   /** Gaps that stay open, because the bundle cannot have what fills them. */
   readonly #open = new Map<string, string>();
@@ -127,6 +131,7 @@ export class Needs {
       .map(([input]) => resolve(folder, input));
     this.asyncStores ||= inputs.includes(join(nodeFolder, "async-hooks.js"));
     await this.#addSubtle(inputs);
+    await this.#addStandards(inputs);
     if (this.hasBrowserForms && /\bnew DOMParser\b/.test(code)) await this.#leaveDocumentForms(inputs);
     const needsParts = await this.sdkParts.add(folder, metafile);
     return needsParts || this.#size > before;
@@ -146,6 +151,17 @@ export class Needs {
     }
     this.symmetric ||= this.#namesSymmetric && inputs.some((input) => symmetricUsers.includes(input));
     for (const gap of this.#subtle.gaps) this.gaps.add(gap);
+  }
+
+  /** Adds what makes the engine's globals work as their standards have it, where sources use them. The SDK's own uses do without. */
+  async #addStandards(inputs: readonly string[]): Promise<void> {
+    for (const input of inputs) {
+      if (this.#readForStandards.has(input) || isOfNode(input)) continue;
+      this.#readForStandards.add(input);
+      const text = await readFile(input, "utf8").catch(() => "");
+      const gaps = standardsIn(input, text);
+      if (gaps.length > 0 && !(await isOfSdk(input))) for (const gap of gaps) this.gaps.add(gap);
+    }
   }
 
   async #leaveDocumentForms(inputs: readonly string[]): Promise<void> {
@@ -188,7 +204,7 @@ export class Needs {
 
   /** The beginning of the entry: imports of modules that fill the engine's gaps. */
   get imports(): string {
-    const modules = [...this.gaps].sort().map((name) => `tenon-gaps:${name}.js`);
+    const modules = [...this.gaps].sort().map((name) => sdkGaps[name] ?? `tenon-gaps:${name}.js`);
     if (this.intl.size > 0) modules.push(intlModule);
     return modules.map((name) => `import "${name}"; `).join("");
   }

@@ -21,7 +21,7 @@ type Source =
   /** A `Blob` or a `FormData`, which the engine reads on demand. */
   | { readonly kind: "native"; readonly value: object }
   | { readonly kind: "upload"; readonly value: ArrivingBody }
-  | { readonly kind: "stream"; readonly value: Stream };
+  | { readonly kind: "stream"; readonly value: Stream; readonly isForm?: boolean };
 
 /** Streams that were made here, so that a body can move to another message. */
 const made = new WeakMap<object, Body>();
@@ -43,6 +43,12 @@ export class Body {
   /** The length of a body whose bytes are known. */
   get length(): number | undefined {
     return this.source.kind === "whole" ? bytesOf(this.source.value).length : undefined;
+  }
+
+  /** Reports whether the body can be made again: it was not made from a stream. */
+  get isKnown(): boolean {
+    const { kind } = this.source;
+    return kind === "whole" || kind === "native" || (kind === "stream" && this.source.isForm === true);
   }
 
   /** Takes the text or the bytes, if they are known and unread; the body is used then. */
@@ -141,9 +147,12 @@ export function bytesOf(whole: Uint8Array | string): Uint8Array {
   return typeof whole === "string" ? encodeUtf8(whole) : whole;
 }
 
-/** The text of a whole body. */
+/** A text that its encoding and decoding would change: by a byte order mark, or a lone surrogate. */
+const CHANGED = /^\ufeff|[\ud800-\udfff]/;
+
+/** The text of a whole body, as decoding its bytes gives it. */
 export function textOf(whole: Uint8Array | string): string {
-  return typeof whole === "string" ? whole : decodeUtf8Leniently(whole);
+  return typeof whole === "string" && !CHANGED.test(whole) ? whole : decodeUtf8Leniently(bytesOf(whole));
 }
 
 /** Reports whether a value is of one of the engine's classes. */
@@ -188,5 +197,5 @@ function extractForm(form: object) {
     readonly body: Stream;
   };
   const type = response.headers.get("content-type") ?? undefined;
-  return { body: new Body({ kind: "stream", value: response.body }), type };
+  return { body: new Body({ kind: "stream", value: response.body, isForm: true }), type };
 }

@@ -19,6 +19,7 @@ const COOKIE = "set-cookie";
 const VALUES = Symbol();
 const COOKIES = Symbol();
 const SOURCE = Symbol();
+const IMMUTABLE = Symbol();
 
 /** Checked names, with their lower-case form. */
 const known = new Map<string, string>();
@@ -30,10 +31,14 @@ export class Headers {
   /** The request whose headers the host passes when they are first asked for. */
   declare [SOURCE]: Pick<RawRequest, "headers"> | undefined;
 
+  /** True for headers of an answer of `fetch` and its like (Fetch, section 5.1, guards). */
+  declare [IMMUTABLE]: boolean | undefined;
+
   constructor(init?: HeadersInit) {
     this[VALUES] = new Map();
     this[COOKIES] = [];
     this[SOURCE] = undefined;
+    this[IMMUTABLE] = undefined;
     if (init === undefined) return;
     if (init === null || (typeof init !== "object" && typeof init !== "function")) {
       throw new TypeError("Headers: expects an object, or pairs of names and values");
@@ -63,17 +68,25 @@ export class Headers {
   }
 
   append(name: string, value: string): void {
+    // biome-ignore lint/complexity/noArguments: a rest parameter would cost each call an array.
+    if (value === undefined && arguments.length < 2) throw tooFew("append", 2);
+    checkMutable(this);
     add(loaded(this), name, value);
   }
 
   delete(name: string): void {
+    // biome-ignore lint/complexity/noArguments: as above.
+    if (name === undefined && arguments.length < 1) throw tooFew("delete", 1);
     const key = checkName(name);
+    checkMutable(this);
     const { [VALUES]: values } = loaded(this);
     if (key === COOKIE) this[COOKIES] = [];
     else values.delete(key);
   }
 
   get(name: string): string | null {
+    // biome-ignore lint/complexity/noArguments: as above.
+    if (name === undefined && arguments.length < 1) throw tooFew("get", 1);
     const key = checkName(name);
     const { [VALUES]: values, [COOKIES]: cookies } = loaded(this);
     if (key !== COOKIE) return values.get(key) ?? null;
@@ -85,14 +98,19 @@ export class Headers {
   }
 
   has(name: string): boolean {
+    // biome-ignore lint/complexity/noArguments: as above.
+    if (name === undefined && arguments.length < 1) throw tooFew("has", 1);
     const key = checkName(name);
     const { [VALUES]: values, [COOKIES]: cookies } = loaded(this);
     return key === COOKIE ? cookies.length > 0 : values.has(key);
   }
 
   set(name: string, value: string): void {
+    // biome-ignore lint/complexity/noArguments: as above.
+    if (value === undefined && arguments.length < 2) throw tooFew("set", 2);
     const key = checkName(name);
     const text = checkValue(name, value);
+    checkMutable(this);
     const { [VALUES]: values } = loaded(this);
     if (key === COOKIE) this[COOKIES] = [text];
     else values.set(key, text);
@@ -127,6 +145,20 @@ export class Headers {
   get [Symbol.toStringTag](): string {
     return "Headers";
   }
+}
+
+function tooFew(method: string, count: number): TypeError {
+  return new TypeError(`Headers.${method}: expects ${count === 1 ? "a name" : "a name and a value"}`);
+}
+
+function checkMutable(headers: Headers): void {
+  if (headers[IMMUTABLE]) throw new TypeError("Headers: they are immutable; make new Headers(…) of them");
+}
+
+/** Makes headers immutable. */
+export function freeze(headers: Headers): Headers {
+  headers[IMMUTABLE] = true;
+  return headers;
 }
 
 function add(headers: Headers, name: string, value: string): void {

@@ -1,5 +1,6 @@
 import { isToken } from "../../http/headers.ts";
 import { platform } from "../../platform.ts";
+import type { Signal } from "./abortable.ts";
 import { type Body, extractBody } from "./body.ts";
 import { Headers, type HeadersInit } from "./headers.ts";
 import { BODY, Message } from "./message.ts";
@@ -29,22 +30,47 @@ const KEPT = {
   referrerPolicy: "",
 } as const;
 
+/** The values of properties that have a fixed list of them. */
+const ENUMERATIONS: Readonly<Record<string, readonly string[]>> = {
+  cache: ["default", "no-store", "reload", "no-cache", "force-cache", "only-if-cached"],
+  credentials: ["omit", "same-origin", "include"],
+  duplex: ["half"],
+  mode: ["same-origin", "cors", "no-cors"],
+  redirect: ["follow", "error", "manual"],
+  referrerPolicy: [
+    ...["", "no-referrer", "no-referrer-when-downgrade", "same-origin", "origin", "strict-origin"],
+    ...["origin-when-cross-origin", "strict-origin-when-cross-origin", "unsafe-url"],
+  ],
+};
+
 const URL_TEXT = Symbol();
-const SIGNAL = Symbol();
+const FOLLOWING = Symbol();
+/** The signal that a request was made with. */
+export const SIGNAL: unique symbol = Symbol() as never;
 const INIT = Symbol();
 
 /** `Request` of the Fetch standard (section 5.4). */
 export class Request extends Message {
   declare method: string;
+  declare readonly redirect: string;
   declare headers: Headers;
   declare [URL_TEXT]: string | (() => string);
   declare [SIGNAL]: object | undefined;
+  declare [FOLLOWING]: object | undefined;
   declare [INIT]: Readonly<Record<string, unknown>> | undefined;
 
   constructor(input: unknown, init: RequestInit = {}) {
     super();
+    if (init !== null && typeof init !== "object" && typeof init !== "function") {
+      throw new TypeError("Request: the second argument must be an object");
+    }
     const given = input instanceof Request ? input : undefined;
-    const { method = given?.method ?? "GET", headers = given?.headers, signal = given?.[SIGNAL], body } = init ?? {};
+    const {
+      method = given?.method ?? "GET",
+      headers = given?.headers,
+      signal = given?.[SIGNAL] ?? given?.[FOLLOWING],
+      body,
+    } = init ?? {};
     if (!isToken(method) || FORBIDDEN.test(method)) {
       throw new TypeError(`Request: ${JSON.stringify(method)} is not a method`);
     }
@@ -54,7 +80,11 @@ export class Request extends Message {
       throw new TypeError(`Request: a ${name} request has no body`);
     }
     this[URL_TEXT] = given ? given[URL_TEXT] : checkUrl(String(input));
+    if (signal !== undefined && signal !== null && !isSignal(signal)) {
+      throw new TypeError("Request: the signal must be an AbortSignal");
+    }
     this[SIGNAL] = signal ?? undefined;
+    this[FOLLOWING] = undefined;
     this[INIT] = kept(given?.[INIT], init);
     this.method = name;
     this.headers = new Headers(headers);
@@ -63,6 +93,9 @@ export class Request extends Message {
       return;
     }
     const { body: extracted, type } = extractBody(body);
+    if (!extracted.isKnown && init?.duplex === undefined) {
+      throw new TypeError('Request: a body that is a stream needs duplex: "half"');
+    }
     this[BODY] = extracted;
     if (type !== undefined && !this.headers.has("content-type")) this.headers.append("content-type", type);
   }
@@ -75,10 +108,18 @@ export class Request extends Message {
     return text;
   }
 
+  /** Follows the signal that the request was made with. */
   get signal(): object {
     const { AbortController } = platform;
-    this[SIGNAL] ??= AbortController ? (new AbortController().signal as object) : {};
-    return this[SIGNAL];
+    if (this[FOLLOWING] !== undefined) return this[FOLLOWING];
+    if (AbortController === undefined) return {};
+    const given = this[SIGNAL] as Signal | undefined;
+    const controller = new AbortController();
+    const follow = () => controller.abort(given?.reason);
+    if (given?.aborted) follow();
+    else given?.addEventListener("abort", follow, { once: true });
+    this[FOLLOWING] = controller.signal as object;
+    return this[FOLLOWING];
   }
 
   get duplex(): "half" {
@@ -92,7 +133,8 @@ export class Request extends Message {
   clone(): Request {
     const copy = Object.create(Request.prototype) as Request;
     copy[URL_TEXT] = this[URL_TEXT];
-    copy[SIGNAL] = this[SIGNAL];
+    copy[SIGNAL] = this[SIGNAL] ?? this[FOLLOWING];
+    copy[FOLLOWING] = undefined;
     copy[INIT] = this[INIT];
     copy[BODY] = this[BODY]?.copy("Request.clone") ?? null;
     copy.method = this.method;
@@ -117,6 +159,7 @@ export function requestOf(method: string, url: () => string, headers: Headers, b
   const request = Object.create(Request.prototype) as Request;
   request[URL_TEXT] = url;
   request[SIGNAL] = undefined;
+  request[FOLLOWING] = undefined;
   request[INIT] = undefined;
   request[BODY] = body;
   request.method = method;
@@ -130,9 +173,19 @@ function kept(before: Request[typeof INIT], init: RequestInit): Request[typeof I
   for (const name in KEPT) {
     const value = init?.[name];
     if (value === undefined) continue;
+    if (ENUMERATIONS[name]?.includes(String(value)) === false) {
+      throw new TypeError(
+        `Request: ${name} must be one of ${ENUMERATIONS[name].map((each) => JSON.stringify(each)).join(", ")}`,
+      );
+    }
     all = { ...all, [name]: name === "referrer" && value !== "" ? checkUrl(String(value)) : value };
   }
   return all;
+}
+
+function isSignal(value: object): boolean {
+  const { AbortSignal } = platform as unknown as { AbortSignal?: abstract new () => object };
+  return AbortSignal === undefined || value instanceof AbortSignal;
 }
 
 function checkUrl(text: string): string {

@@ -1,7 +1,7 @@
 import { isBodiless, isRedirect } from "../../http/status.ts";
 import { platform } from "../../platform.ts";
 import { type Body, extractBody, type Stream } from "./body.ts";
-import { Headers, type HeadersInit, setType } from "./headers.ts";
+import { freeze, Headers, type HeadersInit, setType } from "./headers.ts";
 import { BODY, Message } from "./message.ts";
 
 /** The argument of `new Response()` beside the body (Fetch, section 5.5). */
@@ -51,7 +51,8 @@ export class Response extends Message {
   }
 
   static error(): Response {
-    return responseOf({ status: 0, statusText: "", type: "error", url: "", redirected: false }, new Headers(), null);
+    const state = { status: 0, statusText: "", type: "error", url: "", redirected: false } as const;
+    return responseOf(state, freeze(new Headers()), null);
   }
 
   static json(data: unknown, init?: ResponseInit): Response {
@@ -72,7 +73,9 @@ export class Response extends Message {
     if (!isRedirect(status)) {
       throw new RangeError(`Response.redirect: ${status} is not a redirect status`);
     }
-    return new Response(null, { status, headers: { location } });
+    const response = new Response(null, { status, headers: { location } });
+    freeze(response.headers);
+    return response;
   }
 
   get type(): string {
@@ -111,13 +114,21 @@ export class Response extends Message {
 }
 
 function stateOf(init: ResponseInit): State {
+  if (typeof init !== "object" && typeof init !== "function") {
+    throw new TypeError("Response: the second argument must be an object");
+  }
   const { status: givenStatus, statusText: givenText } = init;
   if (givenText === undefined && (givenStatus === undefined || givenStatus === 200)) return FINE;
-  const status = givenStatus === undefined ? 200 : Math.trunc(Number(givenStatus));
+  const status = givenStatus === undefined ? 200 : shortOf(givenStatus);
   const statusText = givenText === undefined ? "" : String(givenText);
   if (!(status >= 200 && status <= 599)) throw new RangeError("Response: the status is 200 to 599");
   if (!REASON.test(statusText)) throw new TypeError("Response: the status text may hold no control character");
   return { status, statusText, type: "default", url: "", redirected: false };
+}
+
+/** Converts a value to an `unsigned short` (Web IDL, section 3.2.4). */
+function shortOf(value: unknown): number {
+  return new Uint16Array([Number(value)])[0] as number;
 }
 
 /** The length of the body that a response to GET would have; `undefined` when it is not known. */
@@ -137,14 +148,19 @@ function responseOf(state: State, headers: Headers, body: Body | null): Response
 export interface NativeResponse {
   readonly status: number;
   readonly statusText: string;
-  readonly url: string;
-  readonly redirected: boolean;
   readonly headers: Iterable<readonly [string, string]>;
   readonly body: Stream | null;
 }
 
-/** Converts a response of the engine's `fetch` to this class. */
-export function fetchedResponse({ status, statusText, url, redirected, headers, body }: NativeResponse): Response {
-  const state: State = { status, statusText, type: "basic", url, redirected: redirected ?? false };
-  return responseOf(state, new Headers([...headers]), body === null ? null : extractBody(body).body);
+/** The same after redirects. */
+export interface FetchedResponse extends NativeResponse {
+  readonly url: string;
+  readonly redirected: boolean;
+}
+
+/** Converts a response of the engine's `fetch` to this class. Its headers cannot be changed (Fetch, section 5.1, guards). */
+export function fetchedResponse({ status, statusText, url, redirected, headers, body }: FetchedResponse): Response {
+  const state: State = { status, statusText, type: "basic", url, redirected };
+  const content = body === null || isBodiless(status) ? null : extractBody(body).body;
+  return responseOf(state, freeze(new Headers([...headers])), content);
 }

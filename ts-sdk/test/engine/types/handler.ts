@@ -45,5 +45,10 @@ key.then((it) => crypto.subtle.encrypt({ name: "AES-GCM", iv: new Uint8Array(12)
 pair.then(({ publicKey }) => crypto.subtle.exportKey("jwk", publicKey)).then(({ x }) => x);
 // @ts-expect-error there is no such operation
 crypto.subtle.encapsulateKey;
-// @ts-expect-error an answer has no such method in the engine
 new Response("").bytes();
+new Response("").clone();
+Response.error();
+URL.canParse("a");
+fetch("http://a/", { redirect: "manual", duplex: "half" });
+// @ts-expect-error there is no such value
+fetch("http://a/", { redirect: "never" });
