@@ -9,9 +9,15 @@ export function decodeBase64(text: string): Uint8Array<ArrayBuffer> | undefined 
   }
 }
 
-/** Decodes base64url (RFC 4648, section 5) without padding; `undefined` when the text is invalid. */
+/** Whole groups, and an end whose unused bits are zeros (RFC 4648, section 3.5). */
+const CANONICAL = /^(?:[\w-]{4})*(?:[\w-][AQgw]|[\w-]{2}[AEIMQUYcgkosw048])?$/;
+
+/**
+ * Decodes base64url (RFC 4648, section 5) without padding; `undefined` when the text is invalid. Bytes have one text, so
+ * that no signature can be written in two ways.
+ */
 export function decodeBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
-  if (!/^[A-Za-z0-9_-]*$/.test(text)) return undefined;
+  if (!CANONICAL.test(text)) return undefined;
   return decodeBase64(text.replaceAll("-", "+").replaceAll("_", "/"));
 }
 

@@ -1,4 +1,4 @@
-import { createHmac, createSign, generateKeyPairSync, type KeyObject } from "node:crypto";
+import { createHmac, createSign, generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -8,6 +8,7 @@ import { Services } from "@tenon/native";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { cache, type JwtOptions, jwt, ok, routes, use } from "../index.ts";
 import { testApp } from "../testing/index.ts";
+import { keyKindOf } from "./secret-key.ts";
 
 const app = (options: JwtOptions, env: Record<string, string> = {}) =>
   testApp(routes({ me: use(jwt(options)).get("/me", (_in, _req, { claims }) => ok(claims)) }), { env });
@@ -123,6 +124,83 @@ describe("a public key", () => {
       expect((await ask(app({ key: pkcs8, algorithms }), token)).status).toBe(500);
     }
   });
+});
+
+describe("a key of another kind is no secret", () => {
+  const der = (key: KeyObject, type: "spki" | "pkcs8" | "pkcs1" | "sec1") =>
+    key.export({ format: "der", type: type as never }) as never as Buffer;
+  const pem = rsa.publicKey.export({ format: "pem", type: "spki" }) as string;
+  const spki = new Uint8Array(der(rsa.publicKey, "spki"));
+  const text = (format: "base64" | "hex" | "base64url", bytes: Uint8Array = spki) =>
+    Buffer.from(bytes).toString(format);
+  const bytes = (text: string) => new TextEncoder().encode(text);
+  it.each<[string, JwtOptions["key"] & (string | Uint8Array | object)]>([
+    ["PEM after a comment", `# our key\n${pem}`],
+    ["PEM before a comment", `${pem}\n# our key`],
+    ["PEM on a line", `KEY=${pem.replaceAll("\n", "\\n")}`],
+    ["PEM after a byte order mark", `\ufeff${pem}`],
+    ["PEM after bytes that are not UTF-8", new Uint8Array([0xff, 0xfe, ...bytes(pem)])],
+    ["PEM in UTF-16", new Uint8Array(Buffer.from(pem, "utf16le"))],
+    ["two keys in PEM", pem + pem],
+    ["another label", rsa.publicKey.export({ format: "pem", type: "pkcs1" }) as string],
+    ["a private key in PEM after text", `x${ec.privateKey.export({ format: "pem", type: "pkcs8" })}`],
+    ["SPKI in DER of RSA", spki],
+    ["SPKI in DER of EC", new Uint8Array(der(ec.publicKey, "spki"))],
+    ["SPKI in DER of Ed25519", new Uint8Array(der(generateKeyPairSync("ed25519").publicKey, "spki"))],
+    ["PKCS #8 in DER", new Uint8Array(der(rsa.privateKey, "pkcs8"))],
+    ["PKCS #1 in DER", new Uint8Array(der(rsa.publicKey, "pkcs1"))],
+    ["SEC 1 in DER", new Uint8Array(der(ec.privateKey, "sec1"))],
+    ["DER after other bytes", new Uint8Array([1, 2, 3, ...spki])],
+    ["DER before other bytes", new Uint8Array([...spki, 10])],
+    ["DER as base64", text("base64")],
+    ["DER as lines of base64", text("base64").replace(/.{64}/g, "$&\n")],
+    ["DER as base64url", text("base64url")],
+    ["DER as base64 in bytes", bytes(text("base64"))],
+    ["DER as hex", text("hex")],
+    ["a JSON Web Key as a text", JSON.stringify(jwk(rsa.publicKey))],
+    ["a set of keys as a text", JSON.stringify({ keys: [jwk(rsa.publicKey)] })],
+    ["a key of SSH", "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABgQC"],
+    ["a JSON Web Key whose secret is DER", { kty: "oct", k: text("base64url") }],
+    ["a JSON Web Key whose secret is PEM", { kty: "oct", k: Buffer.from(pem).toString("base64url") }],
+  ])("%s", async (_what, key) => {
+    const secret = key as string | { k?: string };
+    const raw = typeof secret === "object" && secret.k !== undefined ? Buffer.from(secret.k, "base64url") : secret;
+    for (const algorithms of [["RS256", "ES256", "HS256"], ["HS256"]] as const) {
+      for (const given of [key, () => key]) {
+        const answer = await ask(app({ key: given as never, algorithms }), sign("HS256", {}, {}, raw as string));
+        expect([401, 500]).toContain(answer.status);
+      }
+    }
+  });
+
+  it.each([
+    "MIIB a passphrase",
+    "0".repeat(64),
+    "30820122",
+    "-----",
+    "{}",
+    "ssh",
+    "a".repeat(44),
+    "MTIzNDU2Nzg5MDEyMzQ1Njc4OTA=",
+  ])("%s is a secret", async (key) => {
+    expect((await ask(app({ key, algorithms: ["HS256"] }), sign("HS256", {}, {}, key))).status).toBe(200);
+  });
+
+  it("random bytes are secrets", () => {
+    for (let i = 0; i < 2000; i++) expect(keyKindOf(new Uint8Array(randomBytes(8 + (i % 100))))).toBeUndefined();
+  });
+});
+
+it("a signature has one text", async () => {
+  for (const alg of ["HS256", "HS384", "HS512"] as const) {
+    const token = sign(alg, {});
+    const test = app({ key: secret, algorithms: [alg] });
+    const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    const passing = [];
+    for (const last of alphabet) if ((await ask(test, token.slice(0, -1) + last)).status === 200) passing.push(last);
+    expect(passing).toEqual([token.at(-1)]);
+    for (const more of ["=", "==", "A", "AAAA", "%3D", "."]) expect((await ask(test, token + more)).status).toBe(401);
+  }
 });
 
 describe("claims", () => {

@@ -11,6 +11,7 @@ import { hmac } from "./hmac.ts";
 import { isKeySet, type KeySetCache, remoteSet } from "./key-set.ts";
 import { middleware } from "./middleware.ts";
 import { safeEqual } from "./safe-equal.ts";
+import { keyKindOf } from "./secret-key.ts";
 import type { Middleware } from "./types.ts";
 
 /** The algorithms that {@link jwt} verifies (RFC 7518, section 3.1). */
@@ -48,8 +49,8 @@ export interface JsonWebKeySet {
 }
 
 /**
- * A key for {@link jwt}. A text or bytes are the secret of HS256, HS384 or HS512, except for a public key in PEM
- * (`-----BEGIN PUBLIC KEY-----`), which is one for RS256 or ES256 and never a secret.
+ * A key for {@link jwt}. For HS256, HS384 and HS512 a text or bytes are the secret, and a key of another kind in them (PEM, DER, a
+ * JSON Web Key) is refused. For RS256 and ES256 they are a public key in PEM (`-----BEGIN PUBLIC KEY-----`).
  */
 export type JwtKey = string | Uint8Array | JsonWebKey | SubtleKey;
 
@@ -76,7 +77,7 @@ export interface JwtOptions {
    * its own by default. Anyone who can write the key `jwks:<url>` there decides which tokens are valid.
    */
   readonly cache?: KeySetCache;
-  /** The accepted algorithms; a token with any other is refused. */
+  /** The accepted algorithms; a token with any other is refused, and one whose algorithm does not fit the key's kind. */
   readonly algorithms: readonly JwtAlgorithm[];
   /** The `iss` that a token must have. */
   readonly issuer?: string;
@@ -186,12 +187,11 @@ async function verify(alg: JwtAlgorithm, key: JwtKey, signed: Uint8Array, signat
   // The key, never the token, determines the algorithms: a public key must not become a secret of HS256 (RFC 8725,
   // section 3.1).
   if (typeof key === "string" || isBytes(key)) {
-    const pem = pemOf(key);
-    if (kty !== "oct") {
-      if (pem === undefined || !encodeHex(pem).includes(KEY_OIDS[kty])) return false;
-      return subtle.verify(algorithm, await imported("spki", pem), signature, signed);
-    }
-    return pem === undefined && key.length > 0 && safeEqual(await hmac(key, signed, hash), signature);
+    const pem = publicKeyOf(key);
+    if (kty === "oct") return pem === undefined && isSignedBy(key);
+    if (pem === undefined) return false;
+    if (!encodeHex(pem).includes(KEY_OIDS[kty])) return false;
+    return subtle.verify(algorithm, await imported("spki", pem), signature, signed);
   }
   if (isSubtleKey(key))
     return isFor(key, alg) && subtle.verify({ ...algorithm, name: key.algorithm.name }, key, signature, signed);
@@ -199,7 +199,7 @@ async function verify(alg: JwtAlgorithm, key: JwtKey, signed: Uint8Array, signat
   if (key.key_ops !== undefined && !key.key_ops.includes("verify")) return false;
   if (kty === "oct") {
     const secret = decodeBase64Url(String(key.k));
-    return secret !== undefined && secret.length > 0 && safeEqual(await hmac(secret, signed, hash), signature);
+    return secret !== undefined && publicKeyOf(secret) === undefined && isSignedBy(secret);
   }
   if (kty === "EC" && key.crv !== "P-256") return false;
   const { n, e, crv, x, y } = key;
@@ -210,6 +210,10 @@ async function verify(alg: JwtAlgorithm, key: JwtKey, signed: Uint8Array, signat
     signature,
     signed,
   );
+
+  async function isSignedBy(secret: string | Uint8Array): Promise<boolean> {
+    return secret.length > 0 && safeEqual(await hmac(secret, signed, hash), signature);
+  }
 
   async function imported(format: "jwk" | "spki", given: object): Promise<PlatformKey> {
     try {
@@ -223,14 +227,19 @@ async function verify(alg: JwtAlgorithm, key: JwtKey, signed: Uint8Array, signat
 /** The types of public keys (RFC 5480 and RFC 8017), in DER: rsaEncryption, and prime256v1. */
 const KEY_OIDS = { RSA: "06092a864886f70d010101", EC: "06082a8648ce3d030107" };
 
-/** The bytes of a public key in PEM (RFC 7468); `undefined` for a secret. @throws Error for any other PEM. */
-function pemOf(key: string | Uint8Array): Uint8Array | undefined {
+/**
+ * The bytes of a public key in PEM (RFC 7468); `undefined` for a secret.
+ *
+ * @throws Error for any other key, which is neither
+ */
+function publicKeyOf(key: string | Uint8Array): Uint8Array | undefined {
+  const kind = keyKindOf(key);
+  if (kind === undefined) return undefined;
   const text = (typeof key === "string" ? key : (decodeUtf8(key) ?? "")).trim();
-  if (!text.startsWith("-----BEGIN ")) return undefined;
   const base64 = /^-----BEGIN PUBLIC KEY-----([\sA-Za-z0-9+/=]+)-----END PUBLIC KEY-----$/.exec(text)?.[1];
   const bytes = base64 === undefined ? undefined : decodeBase64(base64.replace(/\s/g, ""));
-  if (bytes === undefined) throw new Error('jwt: a key in PEM must be a "PUBLIC KEY"');
-  return bytes;
+  if (bytes !== undefined) return bytes;
+  throw new Error(`jwt: the key is ${kind}: it must be a secret, or a "PUBLIC KEY" in PEM and nothing else`);
 }
 
 function isSubtleKey(key: JsonWebKey | SubtleKey): key is SubtleKey {

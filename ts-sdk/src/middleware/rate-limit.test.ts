@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -80,6 +81,35 @@ describe("rateLimit", () => {
   it("fails without its cache, unless it is told to let requests pass", async () => {
     expect((await app("down", {}, {}).get("/")).status).toBe(500);
     expect((await app("down", { passOnFailure: true }, {}).get("/")).status).toBe(200);
+  });
+
+  it("limits clients of any name, also when failures pass", async () => {
+    const names = ["x".repeat(901), "x".repeat(902), "é".repeat(500), "a\nb", "y".repeat(20_000), "#", ""];
+    for (const [n, client] of names.entries()) {
+      const limited = app(`long-${n}`, { passOnFailure: true, key: () => client });
+      const statuses = [];
+      for (let i = 0; i < 5; i++) statuses.push((await limited.get("/")).status);
+      expect(statuses, client.slice(0, 9)).toEqual([200, 200, 200, 200, 429]);
+    }
+    const long = app("l".repeat(900), { passOnFailure: true });
+    for (let i = 0; i < 4; i++) await long.get("/");
+    expect((await long.get("/")).status).toBe(429);
+  });
+
+  it("tells long names apart, and no name is another's digest", async () => {
+    const status = async (client: string) => (await app("apart", { limit: 1, key: () => client }).get("/")).status;
+    const long = "x".repeat(2000);
+    const digest = createHash("sha256").update(`ratelimit:apart:${long}`).digest("hex");
+    expect([await status(long), await status(`${long}y`), await status(`#${digest}`), await status(digest)]).toEqual([
+      200, 200, 200, 200,
+    ]);
+    expect(await status(long)).toBe(429);
+  });
+
+  it("lets nothing pass that the cache refuses as wrong", async () => {
+    // A window of this length is beyond what the cache takes.
+    const answer = await app("wrong", { passOnFailure: true, window: Number.MAX_SAFE_INTEGER }).get("/");
+    expect(answer.status).toBe(500);
   });
 
   it("refuses limits that are none", () => {

@@ -1,8 +1,10 @@
 /** `rateLimit`: bounds the requests of a client, counted in the sidecar `cache`. */
 import { cache } from "../client/cache.ts";
 import { SidecarError } from "../client/sidecar.ts";
+import { encodeHex } from "../encoding/hex.ts";
 import type { Request } from "../http/request.ts";
 import { error, withHeaders } from "../http/response.ts";
+import { encodeUtf8, platform } from "../platform.ts";
 import { middleware } from "./middleware.ts";
 import type { Middleware } from "./types.ts";
 
@@ -13,8 +15,7 @@ export interface RateLimitOptions {
   /** The length of the window in seconds. */
   readonly window: number;
   /**
-   * Returns the client of a request, such as its user or its API key: up to 900 characters. Its address (`req.ip`) when
-   * left out.
+   * Returns the client of a request, such as its user or its API key, of any length. Its address (`req.ip`) when left out.
    */
   readonly key?: (req: Request) => string | Promise<string>;
   /** The limit's name, in the cache and in the headers; `default` when left out. */
@@ -45,12 +46,12 @@ export function rateLimit(options: RateLimitOptions): Middleware {
   if (!/^[\w.-]+$/.test(name)) throw new TypeError("rateLimit: a name is letters, digits, _, . and -");
   const policy = `"${name}";q=${limit};w=${window}`;
   return middleware(async (req, next) => {
-    const client = `ratelimit:${name}:${await key(req)}`;
+    const client = await placeOf(`ratelimit:${name}:${await key(req)}`);
     let taken: Taken;
     try {
       taken = await take(client, limit, window);
     } catch (thrown) {
-      if (passOnFailure && thrown instanceof SidecarError) return next();
+      if (passOnFailure && isFailure(thrown)) return next();
       throw thrown;
     }
     const { isAllowed, remaining, wait } = taken;
@@ -60,6 +61,21 @@ export function rateLimit(options: RateLimitOptions): Middleware {
       ["ratelimit", `"${name}";r=${remaining};t=${wait}`],
     ]);
   });
+}
+
+/** Names that the cache takes as they are: it refuses long ones. */
+const PLAIN = /^[ -~]{1,256}$/;
+
+/** The place of a client in the cache: a digest for a long name, which no other client's name equals. */
+async function placeOf(client: string): Promise<string> {
+  if (PLAIN.test(client)) return client;
+  const digest = await platform.crypto.subtle.digest("SHA-256", encodeUtf8(client));
+  return `ratelimit:#${encodeHex(new Uint8Array(digest))}`;
+}
+
+/** Reports whether the cache failed. A request that it refuses as wrong is no failure of its, and must not pass. */
+function isFailure(thrown: unknown): boolean {
+  return thrown instanceof SidecarError && ![400, 413, 414, 431].includes(thrown.status ?? 0);
 }
 
 /** Without an address, all requests are one client's. */
