@@ -562,6 +562,8 @@ export interface ServicesOptions {
   port?: number
   /** Begin with nothing. */
   fresh?: boolean
+  /** The folder of compiled code. */
+  cacheDir?: string
 }
 
 /** The answer of a sidecar. */
