@@ -30,8 +30,8 @@ const here = fileURLToPath(new URL(".", import.meta.url));
 const ticks = Number(execFileSync("getconf", ["CLK_TCK"], { encoding: "utf8" }));
 
 /**
- * Each row: its name, its path, wrk's additional arguments, whether the peer has it, and whether the database's sidecar
- * is in the process.
+ * Each row: its name, its path, wrk's additional arguments, whether the peer has it, and which servers it is for, if they
+ * have another database's sidecar.
  */
 const table = [
   ["plain JSON", "/plain"],
@@ -41,7 +41,8 @@ const table = [
   ["one `httpClient.get` to a trivial service", "/call"],
   ["one `cache.get` (SQLite)", "/cached", [], false],
   ["one row by key from PostgreSQL", "/row/4711"],
-  ["the same, sidecar in the process", "/row/4711", [], true, true],
+  ["the same, sidecar in the process", "/row/4711", [], true, "in process"],
+  ["the same on SQLite, in the process", "/row/4711", [], false, "on SQLite"],
   ["three such queries, `Promise.all`", "/rows/4711"],
   ["a body of 20 validated items", "/items", ["-s", join(here, "items.lua")]],
   ["HMAC-SHA-256 by `crypto.subtle`", "/hmac"],
@@ -49,7 +50,7 @@ const table = [
   ["6 KB of HTML", "/html"],
   ["a loop of 100,000 steps", "/loop"],
   ["plain JSON again, after all of these", "/plain"],
-].map(([name, path, more = [], onPeer = true, inProcess = false]) => ({ name, path, more, onPeer, inProcess }));
+].map(([name, path, more = [], onPeer = true, servers]) => ({ name, path, more, onPeer, servers }));
 const [first, last] = [table[0], table.at(-1)];
 const wanted = positionals.length === 0 ? table : table.filter(({ name, path }) => named(name) || named(path));
 const rows = [first, ...wanted.filter((row) => row !== first && row !== last), last];
@@ -73,7 +74,7 @@ for (let round = 0; round < rounds; round++) {
     for (const row of rows) {
       for (const name of Object.keys(measured.get(row))) {
         if (name === "peer" && !row.onPeer) continue;
-        const server = running[row.inProcess && name !== "peer" ? `${name}, in process` : name];
+        const server = running[row.servers !== undefined && name !== "peer" ? `${name}, ${row.servers}` : name];
         isAnswered(server.base + row.path, row);
         wrk(server.base + row.path, Math.ceil(seconds / 3), row.more);
         const before = processorTime(server.child.pid);

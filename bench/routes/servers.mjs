@@ -50,8 +50,21 @@ export async function startServices() {
     const inProcess = join(folder, "in-process");
     mkdirSync(inProcess);
     writeProject(inProcess, { ...sidecars, db: { run: "sql", url: "env:DATABASE_URL" } });
+    const onSqlite = join(folder, "on-sqlite");
+    mkdirSync(onSqlite);
+    const file = `sqlite:${join(onSqlite, "users.db")}`;
+    await sidecar("sql", "lite", {}, "--url", file);
+    const made = `CREATE TABLE users AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
+      SELECT i AS id, 'user ' || i AS name, 'user' || i || '@example.com' AS email, i % 90 AS age FROM n`;
+    for (const sql of [made, "CREATE UNIQUE INDEX users_id ON users (id)"]) {
+      execFileSync("curl", [
+        ...["-sf", "-o", "/dev/null", "--unix-socket", join(folder, "lite.sock"), "http://db/sql/execute"],
+        ...["-d", JSON.stringify({ sql }), "-H", "content-type: application/json"],
+      ]);
+    }
+    writeProject(onSqlite, { ...sidecars, db: { run: "sql", url: file } });
     const env = { PGHOST: postgres.directory, ECHO: url, DATABASE_URL: postgres.url };
-    return { folder, inProcess, env, stop };
+    return { folder, inProcess, onSqlite, env, stop };
   } catch (error) {
     stop();
     throw error;
@@ -121,5 +134,7 @@ export const servers = {
   shared: tenon("shared", "folder"),
   "request, in process": tenon("request", "inProcess"),
   "shared, in process": tenon("shared", "inProcess"),
+  "request, on SQLite": tenon("request", "onSqlite"),
+  "shared, on SQLite": tenon("shared", "onSqlite"),
   peer,
 };
