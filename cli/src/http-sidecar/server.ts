@@ -56,6 +56,9 @@ export const httpSidecarLimits = {
   idleMs: 75_000,
 } as const;
 
+/** Copies of a body that are held at once: its pieces, the whole, and the text in which a form's fields are looked for. */
+const COPIES = 3;
+
 /** Headers of one connection, which are not forwarded (RFC 9110, section 7.6.1). */
 const HOP_BY_HOP = new Set(
   "connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding upgrade http2-settings expect host content-length".split(
@@ -205,7 +208,7 @@ class Forwarder {
       );
       await this.#passBack(answer, res, method);
     } finally {
-      this.#held -= body.length;
+      this.#held -= COPIES * body.length;
     }
   }
 
@@ -256,14 +259,14 @@ class Forwarder {
       // Stays open when the loop ends early, because the refusal uses the same connection.
       for await (const piece of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
         length += piece.length;
-        this.#held += piece.length;
+        this.#held += COPIES * piece.length;
         if (length > this.#maxBody) throw tooLarge();
         if (this.#held > httpSidecarLimits.heldBytes)
           throw new Refusal(503, "The sidecar is busy.", { "retry-after": "1" });
         pieces.push(piece);
       }
     } catch (error) {
-      this.#held -= length;
+      this.#held -= COPIES * length;
       throw error;
     }
     return Buffer.concat(pieces);
