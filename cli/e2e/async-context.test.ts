@@ -1,0 +1,34 @@
+/** `AsyncLocalStorage` in a component. Node's own is the measure. */
+import { spawnSync } from "node:child_process";
+import { cp, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Runtime } from "../src/runtime.ts";
+import { checks, store } from "./fixtures/context/src/checks.ts";
+import { root, tenon } from "./servers.ts";
+
+let folder: string;
+let runtime: Runtime;
+beforeAll(async () => {
+  // Inside the clone, where handlers find the SDK.
+  const scratch = join(root, "cli/e2e/.tenon");
+  await mkdir(scratch, { recursive: true });
+  folder = await mkdtemp(join(scratch, "context-"));
+  await cp(join(root, "cli/e2e/fixtures/context"), folder, { recursive: true });
+  const { status, stderr } = spawnSync(process.execPath, [tenon, "build", "-r"], { cwd: folder, encoding: "utf8" });
+  expect(status, stderr).toBe(0);
+  // One instance for all, where something could be left over.
+  runtime = await Runtime.create({ modules: { context: join(folder, "dist/context.wasm") }, isolation: "shared" });
+});
+afterAll(async () => {
+  await runtime?.close();
+  await rm(folder, { recursive: true });
+});
+
+test.each(Object.entries(checks))("%s", async (name, check) => {
+  const answer = await runtime.fetch(`http://tenon.test/run/context/check/${encodeURIComponent(name)}`);
+  const text = await answer.text();
+  expect(answer.status, text).toBe(200);
+  const expected = await store.run("tx", async () => check());
+  expect(JSON.parse(text)).toEqual({ outcome: JSON.parse(JSON.stringify(expected)), after: "none" });
+});
