@@ -239,8 +239,9 @@ fn memory_has_a_sum() {
     assert_eq!(number(&mut first, "SELECT length(hex(zeroblob(7500000)))"), 15_000_000);
     assert!(budget.memory() <= 160 * MIB && first.memory() > 15_000_000, "{}", budget.memory());
     let mut second = open_with(None, budget.clone());
-    let failed = second.query(&format!("SELECT {}", wide(6)), &[]).map_err(code);
-    assert_eq!(failed, Err(7), "{} of the budget", budget.memory());
+    // The second one may have as much, but not while the first one holds it.
+    let failed = second.query(&format!("SELECT {}", wide(4)), &[]);
+    assert!(matches!(failed, Err(Error::Crowded)), "{failed:?}, {} of the budget", budget.memory());
     drop(first);
     assert!(second.query(&format!("SELECT {}", wide(2)), &[]).is_ok());
     drop(second);
