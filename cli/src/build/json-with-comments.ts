@@ -1,12 +1,12 @@
 /** Reads JSON as the tools of JavaScript's projects do: with a byte order mark, comments, and commas at the end. */
-import { readFileSync } from "node:fs";
 import { type Node, parseSync } from "oxc-parser";
+import { readTextFile } from "../text-file.ts";
 
 /** The value in a file; undefined when it is missing or cannot be read as such JSON. */
 export function readJsonWithComments(file: string): unknown {
   let text: string;
   try {
-    text = readFileSync(file, "utf8").replace(/^\ufeff/, "");
+    text = readTextFile(file);
   } catch {
     return undefined;
   }

@@ -1,6 +1,7 @@
 /** The installed packages of files: names, folders, forms. */
-import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { readJsonFile } from "../text-file.ts";
 
 const installed = /[\\/]node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/g;
 
@@ -28,7 +29,7 @@ const forms = new Map<string, boolean>();
 function readForm(folder: string): boolean {
   const manifest = join(folder, "package.json");
   if (!existsSync(manifest)) return false;
-  const { browser, exports } = JSON.parse(readFileSync(manifest, "utf8")) as { browser?: unknown; exports?: unknown };
+  const { browser, exports } = readJsonFile(manifest) as { browser?: unknown; exports?: unknown };
   return browser !== undefined || JSON.stringify(exports ?? {}).includes('"browser"');
 }
 

@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { resolve as absolute, dirname, join } from "node:path";
 import { type EcmaScriptModule, parseSync } from "oxc-parser";
+import { textOf } from "../text-file.ts";
 
 /** The SDK's exports that take attributes: `field`, one of its kinds, `list` and `record`. */
 export type Origin = "field" | "kind" | "list" | "record" | Namespace;
@@ -120,7 +121,7 @@ interface Package {
 async function packageOf(file: string): Promise<Package> {
   for (let folder = dirname(absolute(file)); dirname(folder) !== folder; folder = dirname(folder)) {
     try {
-      return JSON.parse(await readFile(join(folder, "package.json"), "utf8")) ?? {};
+      return JSON.parse(textOf(await readFile(join(folder, "package.json")))) ?? {};
     } catch {
       // None here, or one that can't be read: esbuild says so where it matters.
     }

@@ -1,5 +1,5 @@
 import type { KeyObject } from "node:crypto";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -11,6 +11,7 @@ import { type CommonOptions, terminalFor, withCommonOptions } from "../options.t
 import { isComplete, version } from "../package.ts";
 import { findProject, moduleName, type Project } from "../project/project.ts";
 import { formatBytes, type Terminal } from "../terminal.ts";
+import { readJsonFile } from "../text-file.ts";
 
 interface Options extends CommonOptions {
   readonly plainHttp?: boolean;
@@ -137,7 +138,7 @@ function describe(path: string, project: Project | undefined): { title: string; 
 export function repositoryOf(file: string): string | undefined {
   let repository: unknown;
   try {
-    ({ repository } = JSON.parse(readFileSync(file, "utf8")) as { repository?: unknown });
+    ({ repository } = readJsonFile(file) as { repository?: unknown });
   } catch {
     return undefined;
   }

@@ -77,7 +77,7 @@ async function readConfig(file: string): Promise<Fields> {
   }
   let config: unknown;
   try {
-    config = JSON.parse(text);
+    config = JSON.parse(text.replace(/^\ufeff/, ""));
   } catch {
     // Node's message quotes a part of the text.
     throw broken("it is not JSON");

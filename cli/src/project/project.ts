@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { systemReason, TenonError } from "../errors.ts";
+import { textOf } from "../text-file.ts";
 import { type Config, parseConfig } from "./config.ts";
 
 /** The file that makes a folder a project. */
@@ -74,7 +75,7 @@ async function openProject(folder: string): Promise<Project> {
   const shown = relative(process.cwd(), file);
   let text: string;
   try {
-    text = await readFile(file, "utf8");
+    text = textOf(await readFile(file));
   } catch (error) {
     throw new TenonError("CONFIG", `cannot read ${shown}: ${systemReason(error)}`);
   }

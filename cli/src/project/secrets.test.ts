@@ -55,6 +55,24 @@ test("in development .env adds variables, and those that are set win", () => {
   expect(withEnvironmentFile(folder, { A: "set" })).toEqual({ A: "set" });
 });
 
+test.each([
+  ["a byte order mark", "\ufeffA=1\nB=2\n"],
+  ["line ends of Windows", "\ufeffA=1\r\nB=2\r\n"],
+  ["UTF-16", Buffer.from("\ufeffA=1\r\nB=2\r\n", "utf16le")],
+  ["export", "export A=1\n  export\tB=2\n"],
+  ["a mark and export", "\ufeffexport A=1\nexport  B = '2' # c\n"],
+  ["quotes", "A='1'\nB=\"2\""],
+])(".env may have %s", (_, content) => {
+  writeFileSync(join(folder, ".env"), content);
+  expect(withEnvironmentFile(folder, {})).toEqual({ A: "1", B: "2" });
+  rmSync(join(folder, ".env"));
+});
+
+test("a file's byte order mark is not part of the secret", () => {
+  writeFileSync(join(folder, "marked"), "\ufeffvalue\r\n");
+  expect(resolveSecrets({ A: "file:marked" }, folder, {})).toEqual({ A: "value" });
+});
+
 test("tenon.toml says where a secret is, and an error does not repeat what stands there instead", () => {
   const parse = (text: string) => parseConfig(`[project]\nname = "demo"\n[secrets]\n${text}`, "tenon.toml", {});
   expect(parse('JWT_KEY = "env:JWT"\nOTHER = "file:/run/secrets/other"').secrets).toEqual({

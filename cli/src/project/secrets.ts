@@ -1,8 +1,9 @@
 /** Reads the values of secrets from the environment and from files. */
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { systemReason, TenonError } from "../errors.ts";
+import { readTextFile } from "../text-file.ts";
 
 /** Variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -47,10 +48,16 @@ export function withEnvironmentFile(folder: string, environment: Environment): E
   const file = join(folder, environmentFile);
   if (!existsSync(file)) return environment;
   try {
-    return { ...(parseEnv(readFileSync(file, "utf8")) as Environment), ...environment };
+    return { ...variablesIn(readTextFile(file)), ...environment };
   } catch (error) {
     throw new TenonError("CONFIG", `cannot read ${environmentFile}: ${systemReason(error)}`, undefined, error);
   }
+}
+
+/** Reads variables as Node does. Also with tabs and several blanks around `export`, which a shell accepts. */
+function variablesIn(text: string): Environment {
+  const found = Object.entries(parseEnv(text));
+  return Object.fromEntries(found.map(([name, value]) => [name.replace(/^\s*(?:export\s+)?/, ""), value]));
 }
 
 /** Reads `env:NAME` or `file:path`. A problem names the place, and never the value. */
@@ -68,7 +75,7 @@ export function valueAt(
   const file = resolve(folder, rest);
   try {
     if (statSync(file).size > MAX_BYTES) return { problem: `${file} is larger than ${MAX_BYTES} bytes` };
-    const value = readFileSync(file, "utf8").replace(/\r?\n$/, "");
+    const value = readTextFile(file).replace(/\r?\n$/, "");
     if (value.includes("\0")) return { problem: `${file} is not text` };
     return value === "" ? { problem: `${file} is empty` } : { value };
   } catch (error) {

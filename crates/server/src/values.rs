@@ -38,7 +38,9 @@ pub(crate) fn text_of(path: &Path) -> Result<String, String> {
         return Err(format!("{shown} is larger than {MAX_BYTES} bytes"));
     }
     let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {shown}: {error}"))?;
-    let value = text.strip_suffix('\n').map_or(text.as_str(), |text| text.strip_suffix('\r').unwrap_or(text));
+    // As editors write it, and as Tenon's command leaves it out.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let value = text.strip_suffix('\n').map_or(text, |text| text.strip_suffix('\r').unwrap_or(text));
     if value.contains('\0') {
         return Err(format!("{shown} is not text"));
     }

@@ -1,6 +1,6 @@
 /** Loads a handler module in Node, with its sources. */
 import { createRequire } from "node:module";
-import { dirname, join, relative } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { compileFunction } from "node:vm";
 import { type BuildFailure, buildSync, type Message } from "esbuild";
 import { type App, appKey } from "../app/app.ts";
@@ -43,7 +43,8 @@ export function bundle(source: string): Bundled {
 
 function bundleAs(format: "cjs" | "esm", source: string): Bundled {
   const { outputFiles, metafile } = buildSync({
-    entryPoints: [source],
+    // Relative, because esbuild takes a name with a star for a pattern.
+    entryPoints: [`./${basename(source)}`],
     absWorkingDir: dirname(source),
     bundle: true,
     write: false,

@@ -27,7 +27,7 @@ function workspacePatterns(file: string): readonly string[] | undefined {
 }
 
 function pnpmPatterns(file: string): readonly string[] | undefined {
-  return existsSync(file) ? pnpmPackages(readFileSync(file, "utf8")) : undefined;
+  return existsSync(file) ? pnpmPackages(readFileSync(file, "utf8").replace(/^\ufeff/, "")) : undefined;
 }
 
 function members(root: string, patterns: readonly string[]): string[] {
