@@ -404,3 +404,66 @@ it.each<[string, object, RegExp]>([
 ])("refuses %s that 3.0 does not have, and names the field", (_what, schema, message) => {
   expect(() => ofBody(written({ "openapi-3.0": schema }))).toThrow(message);
 });
+
+describe("regular expressions with flags", () => {
+  const properties = (schema: StandardSchema) => (ofBody(schema).body as { properties: unknown }).properties;
+  const refused = (schema: StandardSchema) => () => ofBody(schema);
+
+  it("have patterns that match the same texts (Zod)", () => {
+    const schema = z.object({
+      i: z.string().regex(/^[a-z]x$/i),
+      u: z.string().regex(/^\p{L}$/u),
+      s: z.string().regex(/^a.b$/s),
+      m: z.string().regex(/^a$/m),
+      g: z.string().regex(/a/g),
+      two: z.string().regex(/^a$/i).regex(/^a$/).regex(/b/i),
+      format: z.stringFormat("hex", /^x$/i),
+      optional: z.string().regex(/x/i).optional(),
+      list: z.array(z.string().regex(/x/i)),
+      keys: z.record(z.string().regex(/^k$/i), z.number()),
+      plain: z.string().regex(/^x$/),
+    });
+    const ends = "[\\n\\r\\u2028\\u2029]";
+    expect(properties(schema)).toMatchObject({
+      i: { pattern: "^[A-Za-z][xX]$" },
+      u: { pattern: "^\\p{L}$" },
+      s: { pattern: "^a[\\s\\S]b$" },
+      m: { pattern: `(?:^|(?<=${ends}))a(?=$|${ends})` },
+      g: { pattern: "a" },
+      two: { allOf: [{ pattern: "^[aA]$" }, { pattern: "^a$" }, { pattern: "[bB]" }] },
+      format: { pattern: "^[xX]$" },
+      optional: { pattern: "[xX]" },
+      list: { items: { pattern: "[xX]" } },
+      plain: { pattern: "^x$" },
+    });
+    const loose = z.object({ loose: z.looseRecord(z.string().regex(/^k$/i), z.number()) });
+    const text = json(routes({ add: post("/add", { body: loose }, anything) }), { name: "x" }, { openapi: "3.1" });
+    expect(JSON.parse(text).paths["/add"].post.requestBody.content["application/json"].schema).toMatchObject({
+      properties: { loose: { patternProperties: { "^[kK]$": { type: "number" } } } },
+    });
+  });
+
+  it("have patterns that match the same texts (Valibot, ArkType)", () => {
+    const ofValibot = v.object({
+      i: v.pipe(v.string(), v.regex(/^[a-z]$/i)),
+      hex: v.pipe(v.string(), v.hexColor()),
+      plain: v.pipe(v.string(), v.regex(/^x$/)),
+    });
+    const found = properties(toStandardJsonSchema(ofValibot)) as Record<string, { pattern: string }>;
+    expect(found).toMatchObject({ i: { pattern: "^[A-Za-z]$" }, plain: { pattern: "^x$" } });
+    expect(new RegExp(found["hex"]?.pattern ?? "").test("#AbC")).toBe(true);
+    const ofArk = type({ i: /^x$/i, plain: /^y$/ });
+    expect(properties(ofArk)).toMatchObject({ i: { pattern: "^[xX]$" }, plain: { pattern: "^y$" } });
+  });
+
+  it("are refused where none does, with the field", () => {
+    const repeated = /^(a)\1$/i;
+    expect(refused(z.object({ a: z.object({ b: z.string().regex(repeated) }) }))).toThrow(
+      /#\/a\/b: zod can't write it .*: the regular expression \/\^\(a\)\\1\$\/i has no form without flags: it refers to a group/,
+    );
+    expect(refused(toStandardJsonSchema(v.object({ a: v.pipe(v.string(), v.regex(repeated)) })))).toThrow(
+      /refers to a group/,
+    );
+    expect(refused(type({ a: repeated }))).toThrow(/refers to a group/);
+  });
+});

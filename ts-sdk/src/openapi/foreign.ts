@@ -2,6 +2,13 @@ import type { StandardSchema } from "../schema/standard.ts";
 import type { Components, SchemaObject } from "./components.ts";
 import type { Dialect } from "./dialect.ts";
 import { OpenApiError } from "./errors.ts";
+import {
+  type Patterns,
+  valibotPattern,
+  writeArkTypePatterns,
+  writeZodPatterns,
+  type ZodSchema,
+} from "./foreign-patterns.ts";
 import { translate } from "./keywords.ts";
 
 /** The part of Standard JSON Schema (https://standardschema.dev/json-schema) that a schema adds. */
@@ -19,8 +26,8 @@ interface ConverterOptions {
 const OPTIONS: Readonly<Record<string, object>> = {
   // Without these, ArkType describes a type that JSON Schema lacks, such as Date, as any value.
   arktype: { fallback: { date: refuse, domain: refuse, proto: refuse, symbolKey: refuse, arrayObject: refuse, unit } },
-  // `.readonly()` is about TypeScript, but "readOnly" tells clients to send no such property.
-  zod: { override: writable },
+  valibot: { overrideAction: valibotPattern },
+  zod: { override },
 };
 
 /** Hints for a library whose schemas lack Standard JSON Schema. */
@@ -46,6 +53,7 @@ export function foreignSchema(
   let converted: SchemaObject;
   try {
     converted = convert(converter, vendor, direction, components.dialect);
+    if (vendor === "arktype") writeArkTypePatterns((schema as { json?: unknown }).json, converted);
   } catch (error) {
     const where = `${at} ${pointerOf(culprit(schema, vendor, direction, components.dialect))}`;
     throw new OpenApiError(
@@ -79,14 +87,18 @@ function unit(context: { readonly code: string; readonly unit: unknown }): Schem
   return context.unit === undefined ? { not: {} } : refuse(context);
 }
 
-/** Removes "readOnly" from the JSON Schema of Zod's `.readonly()`; that of `.meta({ readOnly: true })` stays. */
-function writable({ zodSchema, jsonSchema }: ZodContext): void {
+/**
+ * Writes patterns without flags, and removes "readOnly" from the JSON Schema of Zod's `.readonly()`; that of
+ * `.meta({ readOnly: true })` stays. `.readonly()` is about TypeScript, but "readOnly" tells clients to send no such property.
+ */
+function override({ zodSchema, jsonSchema }: ZodContext): void {
   if (zodSchema._zod.def.type === "readonly") delete jsonSchema.readOnly;
+  writeZodPatterns(zodSchema, jsonSchema);
 }
 
 interface ZodContext {
-  readonly zodSchema: { readonly _zod: { readonly def: { readonly type: string } } };
-  readonly jsonSchema: { readOnly?: boolean };
+  readonly zodSchema: ZodSchema;
+  readonly jsonSchema: Patterns & { readOnly?: boolean };
 }
 
 /** The fields of a path or query that another library's schema describes. */
