@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { packageFolder } from "../package.ts";
 import { requireProject } from "../project/project.ts";
 import { bundle } from "./bundle.ts";
+import { Lookups } from "./lookups.ts";
 
 const { mkdir, mkdtemp, readFile, rm, writeFile } = fs;
 
@@ -34,10 +35,39 @@ export default routes({ it: get("/", () => ok({ text })) });
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-test("the user's own files are named, wherever they are", async () => {
-  const { inputs } = await bundle(await requireProject(folder), { minify: false, checkResponses: false });
-  expect(inputs).toEqual(expect.arrayContaining([join(folder, "src/handler.ts"), join(folder, "text.ts")]));
-  expect(inputs.every((each) => each.endsWith(".ts") || each.endsWith(".js"))).toBe(true);
+test("the files that a bundle was made from are noted, and those that were looked for", async () => {
+  const at = join(folder, "lookups");
+  await mkdir(join(at, "src"), { recursive: true });
+  await mkdir(join(at, "node_modules/found"), { recursive: true });
+  await writeFile(join(at, "tenon.toml"), '[project]\nname = "demo"\n');
+  await writeFile(join(at, "node_modules/found/package.json"), '{"name":"found","exports":"./made.js"}');
+  const imports = ["../../text.ts", "./made", "./old.js", "found", "~/later", "missing/deep"];
+  await writeFile(join(at, "tsconfig.json"), '{"compilerOptions":{"paths":{"~/*":["./one/*","./two/*"]}}}');
+  await writeFile(join(at, "src/handler.ts"), imports.map((each) => `import "${each}";\n`).join(""));
+  const project = await requireProject(at);
+  const lookups = new Lookups(project.source);
+  await expect(bundle(project, { minify: false, checkResponses: false, lookups })).rejects.toThrow(/missing\/deep/);
+  const files = new Set(lookups.files());
+  for (const file of [
+    ...[
+      "src/handler.ts",
+      "../text.ts",
+      "src/made.ts",
+      "src/made/index.js",
+      "src/old.js",
+      "src/old.ts",
+      "tsconfig.json",
+    ],
+    ...["node_modules/found/made.js", "node_modules/found/package.json", "one/later.ts", "two/later/index.ts"],
+    ...[
+      "src/node_modules/found",
+      "node_modules/missing",
+      "../node_modules/missing",
+      "package.json",
+      "src/tsconfig.json",
+    ],
+  ])
+    expect(files, file).toContain(join(at, file));
 });
 
 test("a bundle and its source map are the same in another folder", async () => {
@@ -81,8 +111,8 @@ describe("packages", () => {
       await mkdir(dirname(join(at, "node_modules", file)), { recursive: true });
       await writeFile(join(at, "node_modules", file), content);
     }
-    const { file, warnings, inputs } = await bundle(await requireProject(at), { minify: false, checkResponses });
-    return { code: await readFile(file, "utf8"), warnings, inputs: inputs.map((each) => relative(at, each)) };
+    const { file, warnings } = await bundle(await requireProject(at), { minify: false, checkResponses });
+    return { code: await readFile(file, "utf8"), warnings };
   }
   const using = (value: string, before = "") =>
     `${before}\nexport default { fetch: () => new Response(String(${value})) };\n`;
@@ -90,10 +120,9 @@ describe("packages", () => {
   test("names of Node's are declared only where one is named", async () => {
     const { code: without } = await bundledWith(using('"Buffer" + { process: 1 }.process'), {});
     expect(without).not.toMatch(/nextTick|kMaxLength/);
-    const { code, inputs } = await bundledWith(using("Buffer.from('a') + typeof global"), {});
+    const { code } = await bundledWith(using("Buffer.from('a') + typeof global"), {});
     expect(code).toContain("kMaxLength");
     expect(code).not.toContain("nextTick");
-    expect(inputs.filter((each) => !each.includes("ts-sdk/"))).toEqual(["src/handler.ts"]);
   });
 
   const routed = (handler: string, imports = "") =>

@@ -14,7 +14,6 @@ import type { Lookups } from "./lookups.ts";
 import { Needs } from "./needs.ts";
 import { nodeModules } from "./node-modules.ts";
 import { sources } from "./sources.ts";
-import { isOfNode } from "./stand-ins.ts";
 
 /** A handler and all it imports as one ES module, on disk with its source map beside it. */
 export interface Bundle {
@@ -24,8 +23,6 @@ export interface Bundle {
   readonly sourceMap: string;
   /** Bytes of JavaScript. */
   readonly size: number;
-  /** The files that went into it, outside `node_modules`; absolute. */
-  readonly inputs: readonly string[];
   /** Uses that may fail in the component although the bundle is whole. */
   readonly warnings: readonly string[];
   /** The WebAssembly modules that it calls. */
@@ -76,14 +73,10 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
     while (await needs.add(project.folder, file, result.metafile))
       result = await bundled(project, file, entry, options, needs, linked);
     const output = Object.values(result.metafile.outputs).find((each) => each.entryPoint !== undefined);
-    const inputs = Object.keys(result.metafile.inputs)
-      .filter((input) => input !== entryName && !input.includes("node_modules/") && !/^[a-z-]{2,}:/.test(input))
-      .map((input) => join(project.folder, input))
-      .filter((input) => !isOfNode(input) && input !== globalsFile(file));
     const { warnings } = needs;
     const modules = linked.in(result.metafile);
     const { source } = project;
-    return { file, source, sourceMap: `${file}.map`, size: output?.bytes ?? 0, inputs, warnings, linked: modules };
+    return { file, source, sourceMap: `${file}.map`, size: output?.bytes ?? 0, warnings, linked: modules };
   } catch (error) {
     if (error !== null && typeof error === "object" && "errors" in error)
       throw bundleError(project, error.errors as Message[], (text) => linked.remarksOn(text));
