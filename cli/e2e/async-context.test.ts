@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Runtime } from "../src/runtime.ts";
 import { checks, store } from "./fixtures/context/src/checks.ts";
+import { functions } from "./fixtures/context/src/functions.js";
 import { root, tenon } from "./servers.ts";
 
 let folder: string;
@@ -15,7 +16,8 @@ beforeAll(async () => {
   await mkdir(scratch, { recursive: true });
   folder = await mkdtemp(join(scratch, "context-"));
   await cp(join(root, "cli/e2e/fixtures/context"), folder, { recursive: true });
-  const { status, stderr } = spawnSync(process.execPath, [tenon, "build", "-r"], { cwd: folder, encoding: "utf8" });
+  // A release shortens the names of functions, which the checks look at.
+  const { status, stderr } = spawnSync(process.execPath, [tenon, "build"], { cwd: folder, encoding: "utf8" });
   expect(status, stderr).toBe(0);
   // One instance for all, where something could be left over.
   runtime = await Runtime.create({ modules: { context: join(folder, "dist/context.wasm") }, isolation: "shared" });
@@ -25,10 +27,13 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-test.each(Object.entries(checks))("%s", async (name, check) => {
+/** Outcomes by the standard where Node 20 has others. */
+const standard: Readonly<Record<string, unknown>> = { "for await sync iter rejected": ["threw bad", [1, "closed"]] };
+
+test.each(Object.entries({ ...checks, ...functions }))("%s", async (name, check) => {
   const answer = await runtime.fetch(`http://tenon.test/run/context/check/${encodeURIComponent(name)}`);
   const text = await answer.text();
   expect(answer.status, text).toBe(200);
-  const expected = await store.run("tx", async () => check());
+  const expected = standard[name] ?? (await store.run("tx", async () => check()));
   expect(JSON.parse(text)).toEqual({ outcome: JSON.parse(JSON.stringify(expected)), after: "none" });
 });

@@ -102,15 +102,9 @@ async function bundled(
   try {
     return await bundleOnce(project, file, entry, options, needs, linked);
   } catch (error) {
-    if (!needs.addBrowserForms() && !(isTopLevelAwait(error) && needs.leaveStores())) throw error;
+    if (!needs.addBrowserForms()) throw error;
     return bundled(project, file, entry, options, needs, linked);
   }
-}
-
-/** Reports whether bundling failed because of a top-level `await`. */
-function isTopLevelAwait(error: unknown): boolean {
-  const { errors = [] } = Object(error) as { readonly errors?: readonly Message[] };
-  return errors.some(({ text }) => text.startsWith("Top-level await is not available"));
 }
 
 const importPrologue = `import ${JSON.stringify(prologueName)};\n`;
@@ -179,7 +173,6 @@ async function bundleOnce(
       ...(needs.seed === undefined ? {} : { TENON_SEED: JSON.stringify(needs.seed) }),
     },
     ...(globals === undefined ? {} : { inject: [globalsFile(file)] }),
-    ...(needs.asyncStores ? { supported: { "async-await": false, "async-generator": false, "for-await": false } } : {}),
     sourcemap: "linked",
     sourcesContent: true,
     minify,

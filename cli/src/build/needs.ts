@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Metafile } from "esbuild";
+import { asyncFormNames } from "./async-forms.ts";
 import { type IntlName, intlModule, intlNamesIn } from "./intl/classes.ts";
 import type { Locales } from "./intl/locales.ts";
 import { hasBrowserForm, packageFolderOf, packageNameOf } from "./packages.ts";
@@ -19,6 +20,7 @@ const globals: Readonly<Record<string, string>> = {
   setImmediate: 'export { setImmediate } from "node:timers";',
   clearImmediate: 'export { clearImmediate } from "node:timers";',
   MessageChannel: 'export { MessageChannel } from "tenon-node:message-channel.js";',
+  ...asyncFormNames,
 };
 
 /**
@@ -64,7 +66,7 @@ export class Needs {
   readonly seed: string | undefined;
   /** True when classes of characters in regular expressions are written out. */
   propertyEscapes = false;
-  /** True when asynchronous functions are written as generators, so that stores can follow them. */
+  /** True when asynchronous functions keep and restore the stores of `AsyncLocalStorage` (`async-forms.ts`). */
   asyncStores = false;
   /** Folders of packages whose browser form is used, because the other form imports modules that only Node has. */
   readonly browserForms = new Set<string>();
@@ -85,8 +87,6 @@ export class Needs {
   readonly #readForSubtle = new Set<string>();
   readonly #readForStandards = new Set<string>();
   readonly #warnings = new Set<string>();
-  /** Gaps that stay open, because the bundle cannot have what fills them. */
-  readonly #open = new Map<string, string>();
 
   constructor(seed: string | undefined, locales: Locales | undefined) {
     this.seed = seed;
@@ -100,7 +100,7 @@ export class Needs {
 
   get warnings(): readonly string[] {
     // Files are read in any order.
-    return [...this.#warnings, ...this.#open.values()].sort();
+    return [...this.#warnings].sort();
   }
 
   /** Begins another round, which warns and refuses anew. */
@@ -118,7 +118,7 @@ export class Needs {
       // A property's name and a key are others.
       if (new RegExp(`(?<![.\\w$"'-])${name}\\b(?!\\s*:[^:])`).test(code)) this.globals.add(name);
     }
-    for (const [name, isNamed] of Object.entries(gaps)) if (!this.#open.has(name) && isNamed(code)) this.gaps.add(name);
+    for (const [name, isNamed] of Object.entries(gaps)) if (isNamed(code)) this.gaps.add(name);
     // The classes themselves name others, so only a bundle without them is looked at.
     if (this.locales !== undefined && this.intl.size === 0) {
       this.intl = intlNamesIn(code);
@@ -170,18 +170,6 @@ export class Needs {
       if (folder === undefined || !this.isInBrowserForm(folder)) continue;
       if (/\bnew DOMParser\b/.test(await readFile(input, "utf8"))) this.#documentForms.add(folder);
     }
-  }
-
-  /**
-   * Leaves `AsyncLocalStorage` out where a package only looks for it, because asynchronous functions are then written as
-   * generators, which a top-level `await` does not allow. Returns whether that changes the bundle.
-   */
-  leaveStores(): boolean {
-    if (!this.gaps.delete("built-in-modules")) return false;
-    this.asyncStores = false;
-    const reason = "a package finds no AsyncLocalStorage, because of a top-level await: contexts end at an await";
-    this.#open.set("built-in-modules", reason);
-    return true;
   }
 
   /** Adds packages whose browser form may avoid the refused import; returns whether there are any. */

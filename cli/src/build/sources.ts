@@ -1,9 +1,10 @@
 /** A plugin that loads sources in the form that the engine can run. */
 import { readFile } from "node:fs/promises";
-import { dirname, extname, relative } from "node:path";
+import { basename, dirname, extname, relative } from "node:path";
 import type { Loader, PartialMessage, Plugin } from "esbuild";
 import { systemReason } from "../errors.ts";
 import { type Absent, absentUses } from "./absent.ts";
+import { withAsyncForms } from "./async-forms.ts";
 import type { Needs } from "./needs.ts";
 import { packageNameOf } from "./packages.ts";
 import { withoutPropertyEscapes } from "./property-escapes.ts";
@@ -28,7 +29,7 @@ export function sources(needs: Needs, project: string): Plugin {
       onLoad({ filter: /\.[cm]?[jt]sx?$/ }, async ({ path }) => {
         const ofSdk = await usesSdk(path);
         const inProject = !relative(project, path).startsWith("..");
-        if (!ofSdk && !needs.propertyEscapes && !inProject) return undefined;
+        if (!ofSdk && !needs.propertyEscapes && !needs.asyncStores && !inProject) return undefined;
         let text: string;
         try {
           text = await readFile(path, "utf8");
@@ -52,6 +53,7 @@ export function sources(needs: Needs, project: string): Plugin {
           contents = rewritten.text;
           for (const each of rewritten.warnings) needs.warn(each);
         }
+        if (needs.asyncStores) contents = withAsyncForms(path, contents, basename(path));
         // esbuild itself loads unchanged files, because it applies a package's settings for them.
         if (!ofSdk && contents === text) return undefined;
         return { contents, loader: extname(path).replace(/^\.[cm]?/, "") as Loader };

@@ -1,8 +1,8 @@
 /**
  * The stores of `AsyncLocalStorage`, which follow promises, thenables, timers, microtasks and the callbacks of streams. The engine does
  * not track asynchronous calls, so this does: every callback runs with the stores that were current at its registration. JavaScript
- * cannot observe the callbacks of `await`. So in a bundle with this module, asynchronous functions are written as generators
- * (`bundle.ts`).
+ * cannot observe the callbacks of `await`. So in a bundle with this module, asynchronous functions keep and restore the stores
+ * (`cli/src/build/async-forms.ts`).
  */
 export type Call<Result = unknown> = (...args: never[]) => Result;
 export type Stores = ReadonlyMap<object, unknown>;
@@ -21,6 +21,23 @@ export function enter(next: Stores): void {
 /** Makes no stores current. */
 export function leave(): void {
   current = none;
+}
+
+/** The stores before an `await`. */
+export const now = stores;
+
+/** Makes the stores current again that were so before an `await`. They end with the job. */
+export function after<Value>(own: Stores | undefined, value?: Value): Value {
+  if (own !== undefined) {
+    current = own;
+    if (own !== none) scheduleMicrotask(leave);
+  }
+  return value as Value;
+}
+
+/** The same after a `yield`, which the caller of `next` ends within stores of its own. */
+export function resumed<Value>(own: Stores, value: Value): Value {
+  return current === none ? after(own, value) : value;
 }
 
 /** Calls a function with stores, and then restores the previous ones. */
@@ -72,7 +89,7 @@ const { then, finally: settled } = EnginePromise.prototype;
  */
 function resolveWith(value: unknown, resolve: Settle, reject: Settle, own: Stores): unknown {
   const isObject = (typeof value === "object" && value !== null) || typeof value === "function";
-  if (own === none || !isObject || value instanceof EnginePromise) return resolve(value);
+  if (!isObject || value instanceof EnginePromise) return resolve(value);
   let method: unknown;
   try {
     method = (value as { readonly then?: unknown }).then;
@@ -108,20 +125,44 @@ function once(resolve: Settle, reject: Settle, own?: Stores): [Settle, Settle] {
   ];
 }
 
-/** `Promise`, whose instances follow thenables with the stores. */
-const OwnPromise: PromiseConstructor = new Proxy(EnginePromise, {
-  construct(target, [executor], newTarget) {
-    if (typeof executor !== "function") return Reflect.construct(target, [executor], newTarget) as object;
-    const wrapped: Executor = (resolve, reject) => executor(...once(resolve, reject));
-    return Reflect.construct(target, [wrapped], newTarget === OwnPromise ? target : newTarget) as object;
-  },
+/** The argument of `new Promise`, whose functions follow thenables with the stores. */
+export function executor(given: unknown): unknown {
+  if (typeof given !== "function") return given;
+  return (resolve: Settle, reject: Settle) => given(...once(resolve, reject));
+}
+
+/** The class that subclasses of `Promise` extend. */
+export const OwnPromise: PromiseConstructor = new Proxy(EnginePromise, {
+  construct: (target, [given], newTarget) => Reflect.construct(target, [executor(given)], newTarget) as object,
 });
 
-/** A value that a callback returned, to be followed with the current stores. */
-function followed(value: unknown): unknown {
+/** A value that is awaited or returned: an object with a method `then` is followed with the current stores. */
+export function followed(value: unknown): unknown {
   const isObject = (typeof value === "object" && value !== null) || typeof value === "function";
-  if (current === none || !isObject || value instanceof EnginePromise) return value;
-  return new OwnPromise((resolve) => resolve(value));
+  if (!isObject || value instanceof EnginePromise || !("then" in (value as object))) return value;
+  return new EnginePromise(executor((resolve: Settle) => resolve(value)) as Executor);
+}
+
+/** What `for await` and `yield*` iterate over: an iterable whose values are followed, unless it is an asynchronous one. */
+export function each(iterable: unknown): unknown {
+  const { [Symbol.asyncIterator]: asynchronous, [Symbol.iterator]: iterator } = Object(iterable) as {
+    [Symbol.asyncIterator]?: unknown;
+    [Symbol.iterator]?: () => Iterator<unknown>;
+  };
+  if (asynchronous !== undefined && asynchronous !== null) return iterable;
+  if (typeof iterator !== "function") return iterable;
+  return { [Symbol.iterator]: () => followedValues(iterator.call(iterable)) };
+}
+
+function followedValues(inner: Iterator<unknown>): Iterator<unknown> {
+  const next = (result: IteratorResult<unknown>) =>
+    result.done ? result : { done: false, value: followed(result.value) };
+  const { next: step } = inner;
+  return {
+    next: (...given: [] | [undefined]) => next(step.apply(inner, given)),
+    ...(inner.return && { return: (value?: unknown) => next((inner.return as (value?: unknown) => never)(value)) }),
+    ...(inner.throw && { throw: (error?: unknown) => next((inner.throw as (error?: unknown) => never)(error)) }),
+  };
 }
 
 /** Has what a callback returns followed with the stores that it was called with. */
@@ -147,29 +188,13 @@ const methods = {
 };
 for (const [name, value] of Object.entries(methods)) define(EnginePromise.prototype, name, value);
 
-/** Static methods make promises of the class that they are called on, which is the engine's for the one here. */
-for (const name of ["all", "allSettled", "any", "race", "reject", "try", "withResolvers"]) {
-  const method = (EnginePromise as unknown as Record<string, Call | undefined>)[name];
-  if (method === undefined) continue;
-  define(
-    EnginePromise,
-    name,
-    {
-      [name](this: unknown, ...args: never[]) {
-        return method.apply(this === OwnPromise ? EnginePromise : this, args);
-      },
-    }[name],
-  );
-}
 define(
   EnginePromise,
   "resolve",
   {
     resolve(this: PromiseConstructor, value: unknown) {
-      // `Promise.all` and its like come here with the engine's own class.
-      const Class = (this as unknown) === EnginePromise ? OwnPromise : this;
-      if (value instanceof EnginePromise && value.constructor === Class) return value;
-      return new Class((resolve) => resolve(value));
+      if (value instanceof EnginePromise && value.constructor === this) return value;
+      return new this(executor((resolve: Settle) => resolve(value)) as Executor);
     },
   }.resolve,
 );
@@ -180,29 +205,21 @@ if (withResolvers !== undefined) {
     "withResolvers",
     {
       withResolvers(this: PromiseConstructor) {
-        let settle: [Settle, Settle] | undefined;
-        const promise = new this((...both: [Settle, Settle]) => {
-          settle = both;
-        });
-        const [resolve, reject] = settle as unknown as [Settle, Settle];
+        const { promise, ...settle } = withResolvers.call(this) as {
+          promise: unknown;
+          resolve: Settle;
+          reject: Settle;
+        };
+        const [resolve, reject] = once(settle.resolve, settle.reject);
         return { promise, resolve, reject };
       },
     }.withResolvers,
   );
 }
-define(EnginePromise.prototype, "constructor", OwnPromise);
-// `then` makes the engine's promises, without a wrapper for each.
-Object.defineProperty(EnginePromise, Symbol.species, {
-  get(this: unknown) {
-    return this === OwnPromise ? EnginePromise : this;
-  },
-  configurable: true,
-});
-define(globalThis, "Promise", OwnPromise);
 
 /** The callbacks of a source, a sink or a transformer, which run with the stores of the stream's maker when there are no others. */
 function boundMethods(given: unknown): unknown {
-  if (current === none || typeof given !== "object" || given === null) return given;
+  if (typeof given !== "object" || given === null) return given;
   const own = current;
   return new Proxy(given, {
     get(target, name) {
