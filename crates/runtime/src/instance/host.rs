@@ -29,6 +29,9 @@ use crate::instance::holding;
 use crate::instance::shared_state::SharedState;
 use crate::telemetry::module_info::ModuleInfo;
 
+/// Random bytes that a guest gets by one call at most, which traps beyond.
+const RANDOM_BYTES: u64 = 64 * 1024 * 1024;
+
 /// The state of one store.
 pub(crate) struct Host {
     wasi: WasiCtx,
@@ -60,7 +63,12 @@ impl Host {
         let limits = &shared_state.limits;
         let masks = Arc::clone(&shared_state.masks);
         let log = GuestLog::new(Arc::clone(module), masks, &caller);
-        let wasi = WasiCtx::builder().envs(&shared_state.environment).stdout(log.clone()).stderr(log.errors()).build();
+        let wasi = WasiCtx::builder()
+            .envs(&shared_state.environment)
+            .stdout(log.clone())
+            .stderr(log.errors())
+            .max_random_size(limits.max_hostcall_bytes.min(RANDOM_BYTES))
+            .build();
         let mut http = WasiHttpCtx::new();
         http.set_field_size_limit(size(limits.max_fields_bytes));
         let mut table = ResourceTable::new();

@@ -81,8 +81,10 @@ async fn a_service_of_wasi_0_3_has_the_same_sum() {
     for what in ["fields", "headers", "copies", "paths", "streams", "timers"] {
         let (runtime, _folder) = runtime(&[("s.wasm", fixtures::service())], tight()).await.unwrap();
         assert_eq!(get(&runtime, &format!("/run/s/hoard/{what}")).await.status, 500, "{what}");
+        // Tasks and streams have a quarter, which is charged from the start.
+        let least = if ["streams", "timers"].contains(&what) { MIB } else { 3 * MIB };
         let peak = peak(&runtime, "s");
-        assert!((MIB..=4 * MIB).contains(&peak), "{what}: {peak}");
+        assert!((least..=4 * MIB).contains(&peak), "{what}: {peak}");
     }
 }
 
