@@ -72,6 +72,8 @@ const postgres: Words = {
     (n, text) => `DO $do$ BEGIN INSERT INTO log VALUES ('do ${n};'); END $do$; SELECT ${text()}`,
     (n) => `CREATE RULE u${n} AS ON UPDATE TO log WHERE old.a = 'u${n}' DO ALSO (SELECT 1; SELECT 2)`,
     (n, text) => `CREATE VIEW v${n} AS SELECT a, ${text()} AS b FROM log`,
+    (n) =>
+      `CREATE SCHEMA x${n}; SET search_path = x${n}, public; CREATE TABLE own${n} (a int); SET search_path TO public; SET check_function_bodies = false; RESET check_function_bodies`,
     (_, text) => `COMMENT ON TABLE log IS 'c;'; UPDATE c SET a = ${text()}`,
   ],
 };

@@ -40,6 +40,8 @@ pub enum Kind {
     Transaction,
     /// `COPY … FROM STDIN`, whose data is beside the statements.
     CopyFromStdin,
+    /// `SET` or `RESET` of one parameter.
+    Set,
     /// Any other.
     Other,
 }
@@ -165,6 +167,12 @@ fn kind_of(tree: &str) -> Kind {
         transaction: Option<Transaction>,
         #[serde(rename = "CopyStmt")]
         copy: Option<Copy>,
+        #[serde(rename = "VariableSetStmt")]
+        set: Option<Set>,
+    }
+    #[derive(Deserialize)]
+    struct Set {
+        kind: String,
     }
     #[derive(Deserialize)]
     struct Transaction {
@@ -187,6 +195,11 @@ fn kind_of(tree: &str) -> Kind {
             "TRANS_STMT_COMMIT" if !chain => Kind::Commit,
             _ => Kind::Transaction,
         },
+        Ok(Node { set: Some(Set { kind }), .. })
+            if matches!(&*kind, "VAR_SET_VALUE" | "VAR_SET_DEFAULT" | "VAR_RESET") =>
+        {
+            Kind::Set
+        }
         Ok(Node { copy: Some(Copy { is_from: true, filename: None, is_program: false }), .. }) => Kind::CopyFromStdin,
         _ => Kind::Other,
     }

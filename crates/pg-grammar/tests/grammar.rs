@@ -226,7 +226,7 @@ fn a_file_is_split_where_the_grammar_ends_statements() {
 
 #[test]
 fn statements_that_control_transactions_and_copied_data_are_told_apart() {
-    use Kind::{Begin, Commit, CopyFromStdin, Other, Transaction};
+    use Kind::{Begin, Commit, CopyFromStdin, Other, Set, Transaction};
     for (sql, kind) in [
         ("BEGIN", Begin),
         ("begin transaction", Begin),
@@ -241,6 +241,11 @@ fn statements_that_control_transactions_and_copied_data_are_told_apart() {
         ("COPY a FROM '/a'", Other),
         ("COPY a FROM PROGRAM 'a'", Other),
         ("COPY a TO STDOUT", Other),
+        ("SET LOCAL search_path = a, b", Set),
+        ("SET TIME ZONE DEFAULT", Set),
+        ("RESET lock_timeout", Set),
+        ("RESET ALL", Other),
+        ("SET TRANSACTION READ ONLY", Other),
         ("SELECT 1", Other),
     ] {
         assert_eq!(split(sql).last().map(|(_, _, kind)| *kind), Some(kind), "{sql}");

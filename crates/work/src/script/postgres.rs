@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use serde_json::Value;
 use tenon_pg_grammar::{Grammar, Kind, Piece, SplitError};
 
 use super::{Blocks, Lines, Script, ScriptError, ScriptStatement, without_mark};
@@ -27,11 +28,55 @@ pub(crate) fn of_postgres(grammar: &Grammar, file: &str) -> Result<Script, Scrip
             Kind::Commit => blocks.commit(line)?,
             Kind::Transaction => return Err(Blocks::other(line)),
             Kind::CopyFromStdin => return Err(copied(line)),
+            Kind::Set => {
+                let sql = setting(grammar, sql).unwrap_or_else(|| sql.to_owned());
+                statements.push(ScriptStatement { line, sql });
+            }
             Kind::Other => statements.push(ScriptStatement { line, sql: sql.to_owned() }),
         }
     }
     blocks.end()?;
     Ok(Script { statements, foreign_keys: true })
+}
+
+/// Parameters whose values are lists of names, which PostgreSQL quotes.
+const NAMES: [&str; 4] = ["search_path", "temp_tablespaces", "local_preload_libraries", "session_preload_libraries"];
+
+/// Writes a `SET` as a call that lasts as long as the file's transaction, because a sidecar refuses commands of the session. None when a
+/// value is not a constant.
+fn setting(grammar: &Grammar, sql: &str) -> Option<String> {
+    let tree = grammar.parse(sql).ok()?.pop()?;
+    let set = &tree["VariableSetStmt"];
+    let name = set["name"].as_str()?;
+    if set["kind"] != "VAR_SET_VALUE" {
+        let name = quoted(name);
+        return Some(format!(
+            "SELECT pg_catalog.set_config(name, reset_val, true) FROM pg_catalog.pg_settings WHERE lower(name) = lower({name})"
+        ));
+    }
+    let values = set["args"].as_array()?.iter().map(|value| {
+        let value = constant(&value["A_Const"])?;
+        let is_name = NAMES.iter().any(|each| name.eq_ignore_ascii_case(each));
+        Some(if is_name { format!("\"{}\"", value.replace('"', "\"\"")) } else { value })
+    });
+    let values = values.collect::<Option<Vec<_>>>()?.join(", ");
+    Some(format!("SELECT pg_catalog.set_config({}, {}, true)", quoted(name), quoted(&values)))
+}
+
+/// A constant of the tree as text. Zero, false and the empty text are left out of it.
+fn constant(tree: &Value) -> Option<String> {
+    if let Some(text) = tree.get("sval") {
+        return Some(text["sval"].as_str().unwrap_or_default().to_owned());
+    }
+    if let Some(number) = tree.get("fval") {
+        return number["fval"].as_str().map(str::to_owned);
+    }
+    let number = tree.get("ival")?;
+    Some(number["ival"].as_i64().unwrap_or_default().to_string())
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
 }
 
 fn explained(text: &str, SplitError { at, message, in_copied_data }: &SplitError) -> ScriptError {

@@ -96,6 +96,28 @@ fn commands_of_the_programs_are_refused_with_their_line() {
 }
 
 #[test]
+fn settings_last_as_long_as_the_transaction() {
+    let call = |values: &str| format!("SELECT pg_catalog.set_config({values}, true)");
+    for (sql, expected) in [
+        ("SET search_path = app, \"My \"\"x\", public", call("'search_path', '\"app\", \"My \"\"x\", \"public\"'")),
+        ("SET search_path TO ''", call("'search_path', '\"\"'")),
+        ("SET LOCAL lock_timeout = '1s'", call("'lock_timeout', '1s'")),
+        ("SET statement_timeout = 0", call("'statement_timeout', '0'")),
+        ("SET app.name = 'it''s'", call("'app.name', 'it''s'")),
+        ("SET SESSION check_function_bodies = false", call("'check_function_bodies', 'false'")),
+        ("SET seq_page_cost = 1.5", call("'seq_page_cost', '1.5'")),
+        ("SET TIME ZONE 'UTC'", call("'timezone', 'UTC'")),
+        ("SET TRANSACTION READ ONLY", "SET TRANSACTION READ ONLY".to_owned()),
+        (
+            "RESET lock_timeout",
+            "SELECT pg_catalog.set_config(name, reset_val, true) FROM pg_catalog.pg_settings WHERE lower(name) = lower('lock_timeout')".to_owned(),
+        ),
+    ] {
+        assert_eq!(statements(postgres(sql), sql), of(&[(1, &expected)]), "{sql}");
+    }
+}
+
+#[test]
 fn foreign_keys_are_off_in_sqlite_unless_the_file_turns_them_on() {
     for (file, enforced, count) in [
         ("SELECT 1", Some(false), 1),
