@@ -608,12 +608,13 @@ interface Response extends Body {
   readonly type: ResponseType;
   readonly url: string;
 }
-declare var Response: {
+interface ResponseConstructor {
   prototype: Response;
   new (body?: BodyInit | null, init?: ResponseInit): Response;
   json(data: any, init?: ResponseInit): Response;
   redirect(url: string | URL, status?: number): Response;
-};
+}
+declare var Response: ResponseConstructor;
 
 interface ResponseInit {
   headers?: HeadersInit;
@@ -774,12 +775,13 @@ interface URL {
   username: string;
   toJSON(): string;
 }
-declare var URL: {
+interface URLConstructor {
   prototype: URL;
   new (url: string | URL, base?: string | URL): URL;
   createObjectURL(obj: Blob): string;
   revokeObjectURL(url: string): void;
-};
+}
+declare var URL: URLConstructor;
 
 interface URLSearchParams {
   readonly size: number;

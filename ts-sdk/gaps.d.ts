@@ -239,8 +239,8 @@ interface RequestInit {
 interface Response {
   clone(): Response;
 }
-declare namespace Response {
-  function error(): Response;
+interface ResponseConstructor {
+  error(): Response;
 }
 type RequestCache = "default" | "force-cache" | "no-cache" | "no-store" | "only-if-cached" | "reload";
 type RequestCredentials = "include" | "omit" | "same-origin";
@@ -257,9 +257,9 @@ type ReferrerPolicy =
   | "strict-origin-when-cross-origin"
   | "unsafe-url";
 
-declare namespace URL {
-  function canParse(url: string | URL, base?: string | URL): boolean;
-  function parse(url: string | URL, base?: string | URL): URL | null;
+interface URLConstructor {
+  canParse(url: string | URL, base?: string | URL): boolean;
+  parse(url: string | URL, base?: string | URL): URL | null;
 }
 
 declare var navigator: { readonly userAgent: string };

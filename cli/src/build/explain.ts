@@ -106,6 +106,8 @@ async function errorOf({ reason, frames }: Failure, bundle: Bundle): Promise<Ten
 
 /** Reports whether the SDK refuses what its function was called with, such as a wrong path: that says what to do by itself. */
 async function isOfArguments(reason: string, innermost: Place | undefined): Promise<boolean> {
+  // The classes of `fetch` are the SDK's, and the refusal is the engine's.
+  if (reason.includes("during request handling")) return false;
   return reason.startsWith("TypeError: ") && innermost !== undefined && (await isOfSdk(innermost.file));
 }
 

@@ -1,2 +1,5 @@
 /** Streams as the Streams Standard has them, where the engine's differ. */
+import "./sink-signal.ts";
 import "./pipe.ts";
+import "./byte-tee.ts";
+import "./read-min.ts";

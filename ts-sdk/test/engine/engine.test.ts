@@ -67,6 +67,11 @@ function declared(): Declared {
       const type = types.get(name) as
         | { type: string; members?: TSSignature[]; typeName?: { name: string } }
         | undefined;
+      // Statics that the build adds to are declared by an interface.
+      const constructors = interfaces.get(`${name}Constructor`);
+      if (constructors !== undefined) {
+        return { instance: instance(name), statics: namesOf(constructors.flatMap((each) => each.body.body)) };
+      }
       if (type?.type === "TSTypeReference") return { instance: instance(type.typeName?.name ?? ""), statics: [] };
       return { instance: instance(name), statics: namesOf(type?.members ?? []) };
     },

@@ -28,7 +28,7 @@ interface Hop {
 
 /** Makes the global `fetch`. */
 export function fetchWith(engineFetch: EngineFetch) {
-  return async function fetch(input: unknown, init?: RequestInit): Promise<Response> {
+  return async (input: unknown, ...[init]: [RequestInit?]): Promise<Response> => {
     // The body of a request that was given is used, as that of its arguments.
     const request = new Request(input, init);
     const signal = request[SIGNAL] as Signal | undefined;
