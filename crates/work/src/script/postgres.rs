@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use serde_json::Value;
-use tenon_pg_grammar::{Grammar, Kind, Piece, SplitError};
+use tenon_pg_grammar::{Bounds, Grammar, Kind, Piece, SplitError, Tree};
 
 use super::{Blocks, Lines, Script, ScriptError, ScriptStatement, without_mark};
 
@@ -39,14 +38,19 @@ pub(crate) fn of_postgres(grammar: &Grammar, file: &str) -> Result<Script, Scrip
     Ok(Script { statements, foreign_keys: true })
 }
 
+/// Memory for the tree of a `SET`.
+const BOUNDS: Bounds = Bounds { heap: 16 << 20, tree: 4 << 20 };
+
 /// Parameters whose values are lists of names, which PostgreSQL quotes.
 const NAMES: [&str; 4] = ["search_path", "temp_tablespaces", "local_preload_libraries", "session_preload_libraries"];
 
 /// Writes a `SET` as a call that lasts as long as the file's transaction, because a sidecar refuses commands of the session. None when a
 /// value is not a constant.
 fn setting(grammar: &Grammar, sql: &str) -> Option<String> {
-    let tree = grammar.parse(sql).ok()?.pop()?;
-    let set = &tree["VariableSetStmt"];
+    grammar.parse(sql, BOUNDS, &grammar.interrupt(), |trees| call_of(&trees.last()?["VariableSetStmt"])).ok()?
+}
+
+fn call_of(set: &Tree<'_>) -> Option<String> {
     let name = set["name"].as_str()?;
     if set["kind"] != "VAR_SET_VALUE" {
         let name = quoted(name);
@@ -54,7 +58,7 @@ fn setting(grammar: &Grammar, sql: &str) -> Option<String> {
             "SELECT pg_catalog.set_config(name, reset_val, true) FROM pg_catalog.pg_settings WHERE lower(name) = lower({name})"
         ));
     }
-    let values = set["args"].as_array()?.iter().map(|value| {
+    let values = set["args"].items().iter().map(|value| {
         let value = constant(&value["A_Const"])?;
         let is_name = NAMES.iter().any(|each| name.eq_ignore_ascii_case(each));
         Some(if is_name { format!("\"{}\"", value.replace('"', "\"\"")) } else { value })
@@ -64,15 +68,17 @@ fn setting(grammar: &Grammar, sql: &str) -> Option<String> {
 }
 
 /// A constant of the tree as text. Zero, false and the empty text are left out of it.
-fn constant(tree: &Value) -> Option<String> {
+fn constant(tree: &Tree<'_>) -> Option<String> {
     if let Some(text) = tree.get("sval") {
         return Some(text["sval"].as_str().unwrap_or_default().to_owned());
     }
     if let Some(number) = tree.get("fval") {
         return number["fval"].as_str().map(str::to_owned);
     }
-    let number = tree.get("ival")?;
-    Some(number["ival"].as_i64().unwrap_or_default().to_string())
+    match tree.get("ival")?["ival"] {
+        Tree::Number(digits) => Some(digits.to_owned()),
+        _ => Some("0".to_owned()),
+    }
 }
 
 fn quoted(text: &str) -> String {
