@@ -84,6 +84,8 @@ impl Parsers {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::super::tests::grammar;
     use super::*;
 
@@ -99,17 +101,23 @@ mod tests {
     #[tokio::test]
     async fn a_parse_ends_with_its_deadline_and_frees_its_parser() {
         let parsers = Parsers::new(grammar(), Duration::from_secs(60));
-        let endless = |_: &[&Tree<'_>], interrupt: &Interrupt| {
-            while !interrupt.is_fired() {
-                std::thread::yield_now();
-            }
-        };
         let text = format!("SELECT '{}'", "x".repeat(SMALL));
+        let interrupted = Arc::new(AtomicUsize::new(0));
         for _ in 0..=LARGE_PARSERS {
-            let late = Instant::now() + Duration::from_millis(20);
-            assert!(matches!(parsers.parse(&text, late, endless).await, Err(SqlError::TimedOut | SqlError::Busy)));
+            let count = Arc::clone(&interrupted);
+            let endless = move |_: &[&Tree<'_>], interrupt: &Interrupt| {
+                let begun = Instant::now();
+                while !interrupt.is_fired() && begun.elapsed() < Duration::from_secs(20) {
+                    std::thread::yield_now();
+                }
+                count.fetch_add(usize::from(interrupt.is_fired()), Ordering::SeqCst);
+            };
+            let deadline = Instant::now() + Duration::from_secs(1);
+            let parsed = parsers.parse(&text, deadline, endless).await;
+            assert!(matches!(parsed, Err(SqlError::TimedOut)), "{parsed:?}");
         }
         assert_eq!(parsers.parse(&text, soon(), |trees, _| trees.len()).await.unwrap(), Ok(1));
+        assert_eq!(interrupted.load(Ordering::SeqCst), LARGE_PARSERS + 1);
     }
 
     #[tokio::test]
