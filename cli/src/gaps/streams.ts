@@ -3,3 +3,4 @@ import "./sink-signal.ts";
 import "./pipe.ts";
 import "./byte-tee.ts";
 import "./read-min.ts";
+import "./stream-from.ts";

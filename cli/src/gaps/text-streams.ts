@@ -10,6 +10,8 @@ class TextDecoderStream {
     const decoder = new TextDecoder(label, options);
     const { readable, writable } = new TransformStream<Uint8Array, string>({
       transform(part, controller) {
+        // The decoder takes it for no bytes.
+        if (part === undefined) throw new TypeError("TextDecoderStream: a chunk must be bytes");
         const text = decoder.decode(part, { stream: true });
         if (text !== "") controller.enqueue(text);
       },
