@@ -3,6 +3,7 @@
 //!
 //! `TENON_ATTACK_STATEMENTS=2000000` sends so many. `TENON_ATTACK_SEED` repeats a run.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::print_stdout, reason = "the seed and the figures of a run")]
 
 mod statements;
 
