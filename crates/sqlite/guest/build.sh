@@ -34,6 +34,7 @@ exports=(
   sqlite3_extended_errcode sqlite3_get_autocommit sqlite3_changes64 sqlite3_total_changes64
   sqlite3_stmt_readonly sqlite3_stmt_status sqlite3_bind_null sqlite3_bind_int64 sqlite3_bind_double
   sqlite3_bind_parameter_count sqlite3_bind_parameter_name sqlite3_column_count sqlite3_column_name sqlite3_column_decltype
+  sqlite3_complete
 )
 "$clang" --target=wasm32-wasi --sysroot=/usr -isystem /usr/include/wasm32-wasi -L/usr/lib/wasm32-wasi -B/usr/lib/wasm32-wasi \
   -mexec-model=reactor -std=c11 -Os -DNDEBUG -w -I"$source" -mbulk-memory -msign-ext -mnontrapping-fptoint \

@@ -21,10 +21,10 @@ pub enum Action<'a> {
     Attach(&'a str),
     /// Closing it.
     Detach,
-    /// A pragma, by its name in lower case, and whether it has a value.
-    Pragma(&'a str, bool),
-    /// BEGIN, COMMIT and ROLLBACK.
-    Transaction,
+    /// A pragma, by its name, and its value if it has one, both in lower case.
+    Pragma(&'a str, Option<&'a str>),
+    /// `BEGIN`, `COMMIT` or `ROLLBACK`.
+    Transaction(&'a str),
     /// A savepoint.
     Savepoint,
     /// A change of the schema: CREATE, DROP, ALTER, REINDEX and ANALYZE.
@@ -41,10 +41,10 @@ impl<'a> Action<'a> {
             1..=8 | 10..=17 | 26..=30 => Self::Schema,
             9 => Self::Delete(first),
             18 => Self::Insert(first),
-            19 => Self::Pragma(first, second.is_some()),
+            19 => Self::Pragma(first, second),
             20 => Self::Read(first),
             21 => Self::Select,
-            22 => Self::Transaction,
+            22 => Self::Transaction(first),
             23 => Self::Update(first),
             24 => Self::Attach(first),
             25 => Self::Detach,

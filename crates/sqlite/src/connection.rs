@@ -18,7 +18,7 @@ use crate::host::{self, Host};
 use crate::library::Library;
 use crate::limits::LIMITS;
 use crate::ticker::Ticker;
-use crate::value::{Value, ValueRef};
+use crate::value::{FromValue, ValueRef};
 use crate::watch::Watch;
 
 /// Number of compiled statements that a connection keeps, and the longest text of one in bytes.
@@ -59,9 +59,16 @@ pub struct Prepared {
     kept: bool,
 }
 
+impl Prepared {
+    /// A statement that is not kept.
+    pub(crate) fn once(pointer: u32) -> Self {
+        Self { pointer, kept: false }
+    }
+}
+
 /// Whose statement it is.
 #[derive(Clone, Copy)]
-enum Owner {
+pub(crate) enum Owner {
     Caller,
     Host,
 }
@@ -120,6 +127,7 @@ functions! {
     renew: "renew", u32, i32;
     opened: "opened", u32, ();
     shadows: "shadows", (u32, u32), i32;
+    complete: "sqlite3_complete", u32, i32;
     renewals: "sqlite3_stmt_status", (u32, i32, i32), i32;
     is_read_only: "sqlite3_stmt_readonly", u32, i32;
     bind_null: "sqlite3_bind_null", (u32, i32), i32;
@@ -230,7 +238,7 @@ impl Connection {
         self.prepare_for(Owner::Caller, sql)
     }
 
-    fn prepare_for(&mut self, owner: Owner, sql: &str) -> Result<Prepared, Error> {
+    pub(crate) fn prepare_for(&mut self, owner: Owner, sql: &str) -> Result<Prepared, Error> {
         if let Some(pointer) = self.kept[owner as usize].get(sql) {
             return Ok(Prepared { pointer: *pointer, kept: true });
         }
@@ -263,7 +271,7 @@ impl Connection {
     }
 
     /// Returns a statement, 0 for none, and the number of bytes after it.
-    fn compile(&mut self, sql: &str) -> Result<(u32, usize), Error> {
+    pub(crate) fn compile(&mut self, sql: &str) -> Result<(u32, usize), Error> {
         let text = self.copy(sql.as_bytes(), 4)?;
         let length = i32::try_from(sql.len()).unwrap_or(i32::MAX);
         let rest = text + length.unsigned_abs().next_multiple_of(4);
@@ -275,7 +283,7 @@ impl Connection {
         code.map(|()| (pointer, left as usize))
     }
 
-    fn finalize(&mut self, pointer: u32) -> Result<(), Error> {
+    pub(crate) fn finalize(&mut self, pointer: u32) -> Result<(), Error> {
         self.call(|functions| &functions.finalize, pointer).map(drop)
     }
 
@@ -326,15 +334,15 @@ impl Connection {
     /// # Errors
     ///
     /// The value is too large, and as above.
-    pub fn bind(&mut self, prepared: Prepared, index: usize, value: &Value) -> Result<(), Error> {
+    pub fn bind<'v>(&mut self, prepared: Prepared, index: usize, value: impl Into<ValueRef<'v>>) -> Result<(), Error> {
         let at = i32::try_from(index).unwrap_or(i32::MAX);
         let statement = prepared.pointer;
-        let code = match value {
-            Value::Null => self.call(|functions| &functions.bind_null, (statement, at)),
-            Value::Integer(number) => self.call(|functions| &functions.bind_integer, (statement, at, *number)),
-            Value::Real(number) => self.call(|functions| &functions.bind_real, (statement, at, *number)),
-            Value::Text(text) => self.bind_bytes(statement, at, text.as_bytes(), true),
-            Value::Blob(bytes) => self.bind_bytes(statement, at, bytes, false),
+        let code = match value.into() {
+            ValueRef::Null => self.call(|functions| &functions.bind_null, (statement, at)),
+            ValueRef::Integer(number) => self.call(|functions| &functions.bind_integer, (statement, at, number)),
+            ValueRef::Real(number) => self.call(|functions| &functions.bind_real, (statement, at, number)),
+            ValueRef::Text(text) => self.bind_bytes(statement, at, text, true),
+            ValueRef::Blob(bytes) => self.bind_bytes(statement, at, bytes, false),
         }?;
         if code == codes::OK { Ok(()) } else { Err(self.error()) }
     }
@@ -382,6 +390,18 @@ impl Connection {
         Ok(usize::try_from(end).ok().filter(|end| *end > 0).and_then(|end| table.get(..end)))
     }
 
+    /// Reports whether a text ends with a complete statement (`sqlite3_complete`).
+    ///
+    /// # Errors
+    ///
+    /// There is no memory for the text, and as above.
+    pub fn is_complete(&mut self, sql: &str) -> Result<bool, Error> {
+        let text = self.copy(sql.as_bytes(), 1)?;
+        let complete = self.call(|functions| &functions.complete, text)?;
+        self.call(|functions| &functions.free, text)?;
+        Ok(complete != 0)
+    }
+
     /// Makes a step, and returns whether it came to a row, which [`Connection::row`] reads.
     ///
     /// # Errors
@@ -414,33 +434,6 @@ impl Connection {
         }
         self.call(|functions| &functions.reset, prepared.pointer)?;
         self.call(|functions| &functions.clear, prepared.pointer).map(drop)
-    }
-
-    /// Runs a statement of the host's own, and returns its rows.
-    ///
-    /// # Errors
-    ///
-    /// SQLite's errors, and as above.
-    pub fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Vec<Value>>, Error> {
-        let prepared = self.prepare_for(Owner::Host, sql)?;
-        let rows = self.rows(prepared, values);
-        match self.ended {
-            None => self.finish(prepared).and(rows),
-            Some(_) => rows,
-        }
-    }
-
-    fn rows(&mut self, prepared: Prepared, values: &[Value]) -> Result<Vec<Vec<Value>>, Error> {
-        for (index, value) in values.iter().enumerate() {
-            self.bind(prepared, index + 1, value)?;
-        }
-        let columns = usize::try_from(self.call(|functions| &functions.columns, prepared.pointer)?).unwrap_or_default();
-        let mut rows = Vec::new();
-        while self.step(prepared)? {
-            let row = self.row();
-            rows.push((0..columns).map(|index| row.get(index).map(ValueRef::to_value)).collect::<Result<_, _>>()?);
-        }
-        Ok(rows)
     }
 
     /// Reports whether no transaction is open.
@@ -568,10 +561,19 @@ impl<'a> Row<'a> {
     ///
     /// There is no such column, or the instance's answer makes no sense.
     pub fn get(&self, index: usize) -> Result<ValueRef<'a>, Error> {
-        self.read(index).ok_or(Error::Ended(Ended::Fault))
+        self.cell(index).ok_or(Error::Ended(Ended::Fault))
     }
 
-    fn read(&self, index: usize) -> Option<ValueRef<'a>> {
+    /// A value of a known type, by the index of its column.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Type`] when the value has another type, and as above.
+    pub fn read<T: FromValue>(&self, index: usize) -> Result<T, Error> {
+        T::from_value(self.get(index)?).ok_or(Error::Type(index))
+    }
+
+    fn cell(&self, index: usize) -> Option<ValueRef<'a>> {
         // A cell: i32 type, i32 bytes, and an i64, an f64 or a pointer.
         let (kind, rest) = self.cells.get(index * CELL..(index + 1) * CELL)?.split_first_chunk::<4>()?;
         let (count, value) = rest.split_first_chunk::<4>()?;

@@ -26,6 +26,12 @@ pub enum Error {
     /// The text has the character U+0000.
     #[error("the statement has the character U+0000")]
     Zero,
+    /// The host's statement has no row.
+    #[error("the statement returned no row")]
+    NoRow,
+    /// A column, by its index, has a value of another type than the host reads.
+    #[error("the column {0} has a value of another type")]
+    Type(usize),
     /// Other connections hold the memory that the statement needs.
     #[error("the connections need more memory together than they may use")]
     Crowded,

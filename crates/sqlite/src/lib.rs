@@ -9,6 +9,8 @@
 //! 2. [`Connection::open`] makes an instance, which opens one file.
 //! 3. [`Connection::prepare`], [`Connection::bind`] and [`Connection::step`] run a statement.
 //!
+//! The host's own statements take one call: [`Connection::all`], [`Connection::execute`] and the others of `own.rs`.
+//!
 //! The instance names no path. Its imports (`host.rs`) reach the database, its journal, its write-ahead log and its shared
 //! memory, and temporary files without a name. Locks and shared memory are those of SQLite itself on this system, so other
 //! programs can use the file at the same time. `guest/` has the C half and the script that builds it.
@@ -25,6 +27,7 @@ mod host;
 mod library;
 mod limits;
 mod locks;
+mod own;
 mod shared_memory;
 mod ticker;
 mod value;
@@ -36,4 +39,4 @@ pub use connection::{Column, Connection, Options, Prepared, Row};
 pub use error::{Ended, Error, TEMPORARY_FULL};
 pub use library::Library;
 pub use limits::LIMITS;
-pub use value::{Value, ValueRef};
+pub use value::{FromValue, Value, ValueRef};

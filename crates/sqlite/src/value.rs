@@ -58,3 +58,93 @@ impl ValueRef<'_> {
         }
     }
 }
+
+impl<'a> From<&'a Value> for ValueRef<'a> {
+    fn from(value: &'a Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Integer(number) => Self::Integer(*number),
+            Value::Real(number) => Self::Real(*number),
+            Value::Text(text) => Self::Text(text.as_bytes()),
+            Value::Blob(bytes) => Self::Blob(bytes),
+        }
+    }
+}
+
+impl<'a> From<&'a str> for ValueRef<'a> {
+    fn from(text: &'a str) -> Self {
+        Self::Text(text.as_bytes())
+    }
+}
+
+impl<'a> From<&'a String> for ValueRef<'a> {
+    fn from(text: &'a String) -> Self {
+        Self::Text(text.as_bytes())
+    }
+}
+
+impl<'a> From<&'a [u8]> for ValueRef<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        Self::Blob(bytes)
+    }
+}
+
+impl<'a, T: Into<ValueRef<'a>>> From<Option<T>> for ValueRef<'a> {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
+/// A type that a value of a row can be read as. NULL is read as an `Option` only.
+pub trait FromValue: Sized {
+    /// Reads a value; none when it has another type, or does not fit.
+    fn from_value(value: ValueRef<'_>) -> Option<Self>;
+}
+
+impl FromValue for String {
+    fn from_value(value: ValueRef<'_>) -> Option<Self> {
+        let ValueRef::Text(bytes) = value else { return None };
+        std::str::from_utf8(bytes).ok().map(str::to_owned)
+    }
+}
+
+impl FromValue for Vec<u8> {
+    fn from_value(value: ValueRef<'_>) -> Option<Self> {
+        let ValueRef::Blob(bytes) = value else { return None };
+        Some(bytes.to_vec())
+    }
+}
+
+impl FromValue for bool {
+    fn from_value(value: ValueRef<'_>) -> Option<Self> {
+        let ValueRef::Integer(number) = value else { return None };
+        Some(number != 0)
+    }
+}
+
+impl<T: FromValue> FromValue for Option<T> {
+    fn from_value(value: ValueRef<'_>) -> Option<Self> {
+        if value == ValueRef::Null { Some(None) } else { T::from_value(value).map(Some) }
+    }
+}
+
+macro_rules! integers {
+    ($($integer:ty)+) => {
+        $(
+            impl From<$integer> for ValueRef<'_> {
+                fn from(number: $integer) -> Self {
+                    Self::Integer(number.into())
+                }
+            }
+
+            impl FromValue for $integer {
+                fn from_value(value: ValueRef<'_>) -> Option<Self> {
+                    let ValueRef::Integer(number) = value else { return None };
+                    number.try_into().ok()
+                }
+            }
+        )+
+    };
+}
+
+integers! { i64 i32 u32 u16 }

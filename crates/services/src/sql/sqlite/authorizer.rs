@@ -102,14 +102,14 @@ impl Authorizer {
             A::Read(table) => unlisted(table),
             A::Insert(table) | A::Delete(table) | A::Update(table) => read_only.or_else(|| unlisted(table)),
             // VACUUM writes to a new database without a name, and begins a transaction.
-            A::Attach("") | A::Transaction if self.notes.vacuuming.load(Ordering::Relaxed) => read_only.or(listed),
+            A::Attach("") | A::Transaction(_) if self.notes.vacuuming.load(Ordering::Relaxed) => read_only.or(listed),
             // A client's own transaction would stay open on a shared connection; batches are transactions.
-            A::Transaction | A::Savepoint => Some("a transaction is a /sql/batch"),
+            A::Transaction(_) | A::Savepoint => Some("a transaction is a /sql/batch"),
             // Statements may not open other files. VACUUM INTO attaches one, too.
             A::Attach(_) | A::Detach | A::Unknown => Some("other databases cannot be attached"),
-            A::Pragma(name, has_value) => {
-                let readable = READABLE_PRAGMAS.contains(&name) && !has_value;
-                let number = NUMBER_PRAGMAS.contains(&name) && (!has_value || read_only.is_none());
+            A::Pragma(name, value) => {
+                let readable = READABLE_PRAGMAS.contains(&name) && value.is_none();
+                let number = NUMBER_PRAGMAS.contains(&name) && (value.is_none() || read_only.is_none());
                 // How ALTER TABLE treats views and triggers that name the table.
                 let renames = name == "legacy_alter_table" && self.notes.rebuilds.load(Ordering::Relaxed);
                 let known = readable || number || renames || READING_PRAGMAS.contains(&name);

@@ -40,7 +40,9 @@ pub(super) fn sql_error(error: Error) -> SqlError {
         Error::Ended(Ended::Time) => return SqlError::TimedOut,
         Error::Ended(Ended::Depth) => return statement("the statement is nested too deeply"),
         Error::Crowded => return SqlError::Busy,
-        error @ (Error::Ended(Ended::Fault) | Error::Start(_)) => return SqlError::Internal(error.to_string()),
+        error @ (Error::Ended(Ended::Fault) | Error::Start(_) | Error::NoRow | Error::Type(_)) => {
+            return SqlError::Internal(error.to_string());
+        }
     };
     if code == tenon_sqlite::TEMPORARY_FULL {
         let detail = "the statement needs more temporary space than it may use: sort fewer rows, or by an index";
