@@ -1,5 +1,7 @@
 //! A sidecar in this process, on a folder of its own, for tests of routes.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Method, Request};
 use bytes::Bytes;
@@ -14,7 +16,7 @@ pub(crate) const NONE: [(&str, &str); 0] = [];
 /// A sidecar with a store in a temporary folder.
 pub(crate) struct Tested {
     sidecar: InProcessSidecar,
-    pub(crate) folder: TempDir,
+    pub(crate) folder: Arc<TempDir>,
 }
 
 /// An answer whose body has come.
@@ -39,7 +41,7 @@ impl Tested {
 
     /// Opens a sidecar with options.
     pub(crate) async fn open_with(kind: &str, options: BackendOptions) -> Self {
-        Self::open_in(tempfile::tempdir().unwrap(), kind, options, Limits::default()).await
+        Self::open_in(Arc::new(tempfile::tempdir().unwrap()), kind, options, Limits::default()).await
     }
 
     /// Opens a sidecar with options and limits on the data of this one.
@@ -47,7 +49,12 @@ impl Tested {
         Self::open_in(self.folder, kind, options, limits).await
     }
 
-    async fn open_in(folder: TempDir, kind: &str, options: BackendOptions, limits: Limits) -> Self {
+    /// Opens a sidecar of another kind on the same file.
+    pub(crate) async fn beside(&self, kind: &str) -> Self {
+        Self::open_in(Arc::clone(&self.folder), kind, BackendOptions::default(), Limits::default()).await
+    }
+
+    async fn open_in(folder: Arc<TempDir>, kind: &str, options: BackendOptions, limits: Limits) -> Self {
         let url = match kind {
             "storage" => format!("file:{}", folder.path().display()),
             _ => format!("sqlite:{}", folder.path().join("test.db").display()),

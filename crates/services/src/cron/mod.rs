@@ -23,8 +23,8 @@ mod tests;
 
 use std::path::Path;
 
-use crate::ServicesError;
 use crate::host::HostSlot;
+use crate::{Limits, ServicesError};
 pub(crate) use postgres::PostgresCron;
 pub(crate) use routes::routes;
 use runner::Runner;
@@ -56,8 +56,13 @@ impl<S: CronStore> Cron<S> {
 
 impl Cron<SqliteCron> {
     /// Jobs of the development services.
-    pub(crate) fn open(path: &Path, host: HostSlot) -> Result<Self, ServicesError> {
-        let store = SqliteCron::open(path)?;
+    pub(crate) fn open(
+        path: &Path,
+        host: HostSlot,
+        limits: &Limits,
+        cache: Option<&Path>,
+    ) -> Result<Self, ServicesError> {
+        let store = SqliteCron::open(path, limits, cache)?;
         store.adopt_first_edition(path)?;
         Ok(Self { runner: Some(Runner::new(store.clone(), host)), store })
     }

@@ -3,7 +3,7 @@
 use super::store::CronStore;
 use super::{Cron, PostgresCron, SqliteCron, routes};
 use crate::registry::{Dev, DevOpening, DevPart, Kind, Opened, Opening, Store, path_of};
-use crate::{Limits, ServicesError};
+use crate::{Limits, ServicesError, sqlite_file};
 
 pub(crate) static KIND: Kind = Kind {
     name: "cron",
@@ -13,8 +13,8 @@ pub(crate) static KIND: Kind = Kind {
     ],
     dev: Dev {
         name: "cron.db",
-        open: |DevOpening { path, host, limits, .. }| {
-            let cron = Cron::open(path, host.clone())?;
+        open: |DevOpening { path, host, cache, limits }| {
+            let cron = Cron::open(path, host.clone(), limits, cache)?;
             Ok(DevPart { routes: routes(cron.clone(), limits.clone()), clock: Some(Box::new(move || cron.start())) })
         },
     },
@@ -24,8 +24,11 @@ async fn postgres(Opening { url, limits, .. }: Opening) -> Result<Opened, Servic
     Ok(opened(PostgresCron::connect(&url, &limits).await?, limits))
 }
 
-async fn sqlite(Opening { url, limits, .. }: Opening) -> Result<Opened, ServicesError> {
-    Ok(opened(SqliteCron::open(path_of(&url)?)?, limits))
+async fn sqlite(Opening { url, options, limits }: Opening) -> Result<Opened, ServicesError> {
+    let path = path_of(&url)?.to_path_buf();
+    let (cache, of_store) = (options.parser.cache, limits.clone());
+    let store = sqlite_file::opened(move || SqliteCron::open(&path, &of_store, cache.as_deref())).await?;
+    Ok(opened(store, limits))
 }
 
 fn opened<S: CronStore>(store: S, limits: Limits) -> Opened {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
+use tenon_sqlite::{Connection, Error, Row, ValueRef};
 
 use super::job::{Given, Job, MAX_JOBS, next_time, stored};
 use super::run::{self, Ask, Attempted, Call, Outcome, Ready, Run, SCHEDULED, Stored, plan};
@@ -11,9 +11,9 @@ use super::statements::{
     RUN, RUNS, TAKE, WAKE, schema,
 };
 use super::store::{CronStore, Described, REMEMBERED_RUNS, StoreError};
-use crate::ServicesError;
 use crate::lease::iso;
 use crate::sqlite_file::SqliteFile;
+use crate::{Limits, ServicesError};
 
 const SCHEMA: &str = schema!("integer PRIMARY KEY AUTOINCREMENT");
 
@@ -30,119 +30,111 @@ const ADOPT: &str = "
 pub(crate) struct SqliteCron(SqliteFile);
 
 impl SqliteCron {
-    pub(crate) fn open(path: &Path) -> Result<Self, ServicesError> {
-        SqliteFile::open(path, SCHEMA).map(Self)
+    pub(crate) fn open(path: &Path, limits: &Limits, cache: Option<&Path>) -> Result<Self, ServicesError> {
+        SqliteFile::open(path, SCHEMA, limits.max_body_bytes, cache).map(Self)
     }
 
     /// For the development services' own file only: in any other, a table `jobs` belongs to another program.
     pub(super) fn adopt_first_edition(&self, path: &Path) -> Result<(), ServicesError> {
         self.0.set_up(path, |db| {
             let find = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'jobs')";
-            if db.query_row(find, [], |row| row.get(0))? { db.execute_batch(ADOPT) } else { Ok(()) }
+            if db.one(find, &[], |row| row.read(0))? { db.run_script(ADOPT) } else { Ok(()) }
         })
     }
 
     async fn write<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
+        work: impl FnOnce(&mut Connection) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let write = self.0.call(move |db| {
-            let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let done = work(&transaction)?;
-            transaction.commit()?;
-            Ok(done)
-        });
-        write.await
+        self.0.call(move |db| db.writing(work)).await
     }
 }
 
-fn run_at(row: &Row<'_>, first: usize) -> rusqlite::Result<Run> {
+fn run_at(row: &Row<'_>, first: usize) -> Result<Run, Error> {
     let stored = Stored {
-        id: row.get(first)?,
-        cause: row.get(first + 1)?,
-        due_ms: row.get(first + 2)?,
-        started_ms: row.get(first + 3)?,
-        duration_ms: row.get(first + 4)?,
-        attempts: row.get(first + 5)?,
-        is_leased: row.get::<_, Option<String>>(first + 6)?.is_some(),
-        is_finished: row.get::<_, i64>(first + 7)? != 0,
-        status: row.get(first + 8)?,
-        error: row.get(first + 9)?,
+        id: row.read(first)?,
+        cause: row.read(first + 1)?,
+        due_ms: row.read(first + 2)?,
+        started_ms: row.read(first + 3)?,
+        duration_ms: row.read(first + 4)?,
+        attempts: row.read(first + 5)?,
+        is_leased: row.read::<Option<String>>(first + 6)?.is_some(),
+        is_finished: row.read::<i64>(first + 7)? != 0,
+        status: row.read(first + 8)?,
+        error: row.read(first + 9)?,
     };
     Ok(stored.into())
 }
 
-fn job_at(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Job>> {
-    Ok(stored(&row.get::<_, String>(at)?))
+fn job_at(row: &Row<'_>, at: usize) -> Result<Option<Job>, Error> {
+    Ok(stored(&row.read::<String>(at)?))
 }
 
-fn described(row: &Row<'_>) -> rusqlite::Result<Option<Described>> {
+fn described(row: &Row<'_>) -> Result<Option<Described>, Error> {
     let Some(job) = job_at(row, 0)? else { return Ok(None) };
-    let last = row.get::<_, Option<i64>>(2)?.map(|_| run_at(row, 2)).transpose()?;
-    Ok(Some(Described { job, next: row.get::<_, Option<i64>>(1)?.map(iso), last }))
+    let last = row.read::<Option<i64>>(2)?.map(|_| run_at(row, 2)).transpose()?;
+    Ok(Some(Described { job, next: row.read::<Option<i64>>(1)?.map(iso), last }))
 }
 
 /// Reads rows, and skips those whose job is unreadable.
 fn collect<T>(
-    db: &Connection,
+    db: &mut Connection,
     sql: &str,
-    params: impl rusqlite::Params,
-    read: impl FnMut(&Row<'_>) -> rusqlite::Result<Option<T>>,
-) -> rusqlite::Result<Vec<T>> {
-    db.prepare_cached(sql)?.query_map(params, read)?.filter_map(Result::transpose).collect()
+    values: &[ValueRef<'_>],
+    read: impl FnMut(&Row<'_>) -> Result<Option<T>, Error>,
+) -> Result<Vec<T>, Error> {
+    Ok(db.all(sql, values, read)?.into_iter().flatten().collect())
 }
 
-fn job_and_next(row: &Row<'_>) -> rusqlite::Result<Option<(Job, Option<i64>)>> {
-    let next = row.get(1)?;
+fn job_and_next(row: &Row<'_>) -> Result<Option<(Job, Option<i64>)>, Error> {
+    let next = row.read(1)?;
     Ok(job_at(row, 0)?.map(|job| (job, next)))
 }
 
-fn execute(db: &Connection, sql: &str, params: impl rusqlite::Params) -> rusqlite::Result<usize> {
-    db.prepare_cached(sql)?.execute(params)
-}
-
-fn put(db: &Connection, job: &Job, next: Option<i64>) -> rusqlite::Result<()> {
-    execute(db, PUT, params![job.name, job.to_text(), next]).map(drop)
+fn put(db: &mut Connection, job: &Job, next: Option<i64>) -> Result<(), Error> {
+    db.execute(PUT, &[(&job.name).into(), (&job.to_text()).into(), next.into()]).map(drop)
 }
 
 /// Makes a run, leased at once with an `Ask`. None when the time has a run already.
 fn make(
-    db: &Connection,
+    db: &mut Connection,
     job: &str,
     cause: &str,
     due: i64,
     now: i64,
     ask: Option<&Ask>,
-) -> rusqlite::Result<Option<i64>> {
+) -> Result<Option<i64>, Error> {
     let ready = ask.map_or(now, |ask| now.saturating_add(ask.lease_ms));
     let receipt = ask.map(|ask| ask.receipt.as_str());
-    let values = params![job, cause, due, now, ready, i32::from(ask.is_some()), receipt];
-    let id = db.prepare_cached(MAKE)?.query_row(values, |row| row.get(0)).optional()?;
-    execute(db, FORGET, params![job, i64::try_from(REMEMBERED_RUNS).unwrap_or(i64::MAX)])?;
+    let (job, attempts) = (job.into(), i32::from(ask.is_some()));
+    let values = [job, cause.into(), due.into(), now.into(), ready.into(), attempts.into(), receipt.into()];
+    let id = db.find(MAKE, &values, |row| row.read(0))?;
+    db.execute(FORGET, &[job, i64::try_from(REMEMBERED_RUNS).unwrap_or(i64::MAX).into()])?;
     Ok(id)
 }
 
 impl CronStore for SqliteCron {
     async fn jobs(&self) -> Result<Vec<Described>, StoreError> {
-        self.0.call(|db| collect(db, JOBS, [], described)).await
+        self.0.call(|db| collect(db, JOBS, &[], described)).await
     }
 
     async fn job(&self, name: String) -> Result<Option<Described>, StoreError> {
-        self.0.call(move |db| Ok(collect(db, JOB, [name], described)?.pop())).await
+        self.0.call(move |db| Ok(collect(db, JOB, &[(&name).into()], described)?.pop())).await
     }
 
     async fn add(&self, job: Job, now: i64) -> Result<bool, StoreError> {
         let add = self.write(move |db| {
-            let count: i64 = db.query_row(COUNT, [], |row| row.get(0))?;
-            let values = params![job.name, job.to_text(), next_time(&job, now)];
-            Ok(usize::try_from(count).unwrap_or(MAX_JOBS) < MAX_JOBS && execute(db, ADD, values)? == 1)
+            let count: i64 = db.one(COUNT, &[], |row| row.read(0))?;
+            let text = job.to_text();
+            let values = [(&job.name).into(), (&text).into(), next_time(&job, now).into()];
+            Ok(usize::try_from(count).unwrap_or(MAX_JOBS) < MAX_JOBS && db.execute(ADD, &values)? == 1)
         });
         add.await
     }
 
     async fn change(&self, name: String, given: Given, now: i64) -> Result<Option<Result<(), String>>, StoreError> {
         let change = self.write(move |db| {
-            let Some(before) = collect(db, ONE, [name], job_and_next)?.pop() else { return Ok(None) };
+            let Some(before) = collect(db, ONE, &[(&name).into()], job_and_next)?.pop() else { return Ok(None) };
             let job = match before.0.patched(given) {
                 Ok(job) => job,
                 Err(wrong) => return Ok(Some(Err(wrong))),
@@ -155,10 +147,10 @@ impl CronStore for SqliteCron {
 
     async fn declare(&self, owner: String, jobs: Vec<Job>, now: i64) -> Result<(), StoreError> {
         let declare = self.write(move |db| {
-            let before = collect(db, ALL, [], job_and_next)?;
+            let before = collect(db, ALL, &[], job_and_next)?;
             for (job, _) in before.iter().filter(|(job, _)| job.is_dropped(&owner, &jobs)) {
-                execute(db, REMOVE, [&job.name])?;
-                execute(db, REMOVE_RUNS, [&job.name])?;
+                db.execute(REMOVE, &[(&job.name).into()])?;
+                db.execute(REMOVE_RUNS, &[(&job.name).into()])?;
             }
             for job in jobs {
                 let before = before.iter().find(|(each, _)| each.name == job.name);
@@ -172,8 +164,8 @@ impl CronStore for SqliteCron {
 
     async fn remove(&self, name: String) -> Result<bool, StoreError> {
         let remove = self.write(move |db| {
-            execute(db, REMOVE_RUNS, [&name])?;
-            Ok(execute(db, REMOVE, [&name])? == 1)
+            db.execute(REMOVE_RUNS, &[(&name).into()])?;
+            Ok(db.execute(REMOVE, &[(&name).into()])? == 1)
         });
         remove.await
     }
@@ -185,9 +177,11 @@ impl CronStore for SqliteCron {
         now: i64,
     ) -> Result<Option<(Run, Option<Call>)>, StoreError> {
         let trigger = self.write(move |db| {
-            let Some(Described { job, .. }) = collect(db, JOB, [&name], described)?.pop() else { return Ok(None) };
+            let Some(Described { job, .. }) = collect(db, JOB, &[(&name).into()], described)?.pop() else {
+                return Ok(None);
+            };
             let Some(id) = make(db, &name, run::MANUAL, now, now, ask.as_ref())? else { return Ok(None) };
-            let made = db.query_row(RUN, [id], |row| run_at(row, 0))?;
+            let made = db.one(RUN, &[id.into()], |row| run_at(row, 0))?;
             let call = made.leased(ask.as_ref(), job, id, now);
             Ok(Some((made, call)))
         });
@@ -195,29 +189,30 @@ impl CronStore for SqliteCron {
     }
 
     async fn wake(&self) -> Result<Option<i64>, StoreError> {
-        self.0.call(|db| db.query_row(WAKE, [], |row| row.get(0))).await
+        self.0.call(|db| db.one(WAKE, &[], |row| row.read(0))).await
     }
 
     async fn lease(&self, ask: Ask, now: i64) -> Result<Vec<Call>, StoreError> {
         let lease = self.write(move |db| {
-            for (job, next) in collect(db, DUE, [now], job_and_next)? {
+            for (job, next) in collect(db, DUE, &[now.into()], job_and_next)? {
                 let Some(next) = next.filter(|_| ask.scope.has(&job)) else { continue };
                 let plan = plan(&job, next, now);
                 if let Some(due) = plan.due {
                     make(db, &job.name, SCHEDULED, due, now, None)?;
                 }
-                execute(db, NEXT, params![plan.next, job.name])?;
+                db.execute(NEXT, &[plan.next.into(), (&job.name).into()])?;
             }
-            let ready = collect(db, READY, [now], |row| {
-                let (id, cause, due_ms, attempts) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
+            let ready = collect(db, READY, &[now.into()], |row| {
+                let (id, cause, due_ms, attempts) = (row.read(0)?, row.read(1)?, row.read(2)?, row.read(3)?);
                 Ok(job_at(row, 4)?.map(|job| Ready { id, cause, due_ms, attempts, job }))
             })?;
             let mut calls = Vec::new();
             for ready in ready.into_iter().filter(|ready| ask.scope.has(&ready.job)) {
                 if ready.is_lost() {
-                    execute(db, GIVE_UP, params![run::LOST, ready.id])?;
+                    db.execute(GIVE_UP, &[run::LOST.into(), ready.id.into()])?;
                 } else if calls.len() < ask.max {
-                    execute(db, TAKE, params![ask.receipt, now, now.saturating_add(ask.lease_ms), ready.id])?;
+                    let until = now.saturating_add(ask.lease_ms);
+                    db.execute(TAKE, &[(&ask.receipt).into(), now.into(), until.into(), ready.id.into()])?;
                     calls.push(ready.call(&ask.receipt));
                 }
             }
@@ -228,14 +223,21 @@ impl CronStore for SqliteCron {
 
     async fn finish(&self, id: i64, receipt: String, outcome: Outcome, now: i64) -> Result<Option<bool>, StoreError> {
         let finish = self.write(move |db| {
-            let found = collect(db, ATTEMPTED, params![id, receipt], |row| {
-                let (cause, attempts, started_ms) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            let found = collect(db, ATTEMPTED, &[id.into(), (&receipt).into()], |row| {
+                let (cause, attempts, started_ms) = (row.read(0)?, row.read(1)?, row.read(2)?);
                 Ok(job_at(row, 3)?.map(|job| Attempted { cause, attempts, started_ms, job }))
             })?;
             let Some(attempted) = found.first() else { return Ok(None) };
             let end = attempted.end(outcome, now);
-            let finished = i32::from(end.is_finished);
-            execute(db, END, params![finished, end.ready_ms, end.duration_ms, end.status, end.error, id])?;
+            let values = [
+                i32::from(end.is_finished).into(),
+                end.ready_ms.into(),
+                end.duration_ms.into(),
+                end.status.into(),
+                end.error.as_ref().into(),
+                id.into(),
+            ];
+            db.execute(END, &values)?;
             Ok(Some(!end.is_finished))
         });
         finish.await
@@ -243,15 +245,15 @@ impl CronStore for SqliteCron {
 
     async fn runs(&self, name: String, limit: usize) -> Result<Vec<Run>, StoreError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        self.0.call(move |db| collect(db, RUNS, params![name, limit], |row| run_at(row, 0).map(Some))).await
+        self.0.call(move |db| collect(db, RUNS, &[(&name).into(), limit.into()], |row| run_at(row, 0).map(Some))).await
     }
 
     async fn run(&self, id: i64) -> Result<Option<Run>, StoreError> {
-        self.0.call(move |db| db.query_row(RUN, [id], |row| run_at(row, 0)).optional()).await
+        self.0.call(move |db| db.find(RUN, &[id.into()], |row| run_at(row, 0))).await
     }
 
     async fn ping(&self) -> Result<(), StoreError> {
-        self.0.call(|db| db.query_row("SELECT 1", [], |_| Ok(()))).await
+        self.0.call(|db| db.one("SELECT 1", &[], |_| Ok(()))).await
     }
 }
 
@@ -278,14 +280,14 @@ mod tests {
 
     async fn store() -> (tempfile::TempDir, SqliteCron) {
         let folder = tempfile::tempdir().unwrap();
-        let store = SqliteCron::open(&folder.path().join("cron.db")).unwrap();
+        let store = SqliteCron::open(&folder.path().join("cron.db"), &Limits::default(), None).unwrap();
         (folder, store)
     }
 
     #[tokio::test]
     async fn each_time_runs_once_though_two_sidecars_look() {
         let (folder, first) = store().await;
-        let second = SqliteCron::open(&folder.path().join("cron.db")).unwrap();
+        let second = SqliteCron::open(&folder.path().join("cron.db"), &Limits::default(), None).unwrap();
         first.add(job("a", json!({})), START).await.unwrap();
         assert!(first.lease(ask("early"), START + HOUR - 1).await.unwrap().is_empty());
         let mut due = Vec::new();
@@ -399,7 +401,7 @@ mod tests {
         let old = "CREATE TABLE jobs (name TEXT PRIMARY KEY, schedule TEXT NOT NULL, module TEXT NOT NULL,
             path TEXT NOT NULL, method TEXT NOT NULL, enabled INTEGER NOT NULL) WITHOUT ROWID;
             INSERT INTO jobs VALUES ('tick', '@daily', 'm', '/x', 'GET', 1), ('off', '@daily', 'm', '/x', 'GET', 0);";
-        Connection::open(&path).unwrap().execute_batch(old).unwrap();
+        store.0.set_up(&path, |db| db.run_script(old)).unwrap();
         store.adopt_first_edition(&path).unwrap();
         store.adopt_first_edition(&path).unwrap();
         let jobs = store.jobs().await.unwrap();

@@ -3,14 +3,16 @@
 use super::{KvStore, RedisKv, SqliteKv, routes};
 use crate::redis_link::RedisLink;
 use crate::registry::{Dev, DevOpening, Kind, Opened, Opening, Store, path_of};
-use crate::{Limits, ServicesError};
+use crate::{Limits, ServicesError, sqlite_file};
 
 pub(crate) static KIND: Kind = Kind {
     name: "kv",
     stores: &[Store::redis(|opening| Box::pin(redis(opening))), Store::sqlite(|opening| Box::pin(sqlite(opening)))],
     dev: Dev {
         name: "kv.db",
-        open: |DevOpening { path, limits, .. }| Ok(routes(SqliteKv::open(path)?, limits.clone()).into()),
+        open: |DevOpening { path, cache, limits, .. }| {
+            Ok(routes(SqliteKv::open(path, limits, cache)?, limits.clone()).into())
+        },
     },
 };
 
@@ -18,8 +20,11 @@ async fn redis(Opening { url, options, limits }: Opening) -> Result<Opened, Serv
     Ok(opened(RedisKv::new(RedisLink::connect(&url, &limits).await?, &options.prefix), limits))
 }
 
-async fn sqlite(Opening { url, limits, .. }: Opening) -> Result<Opened, ServicesError> {
-    Ok(opened(SqliteKv::open(path_of(&url)?)?, limits))
+async fn sqlite(Opening { url, options, limits }: Opening) -> Result<Opened, ServicesError> {
+    let path = path_of(&url)?.to_path_buf();
+    let (cache, of_store) = (options.parser.cache, limits.clone());
+    let store = sqlite_file::opened(move || SqliteKv::open(&path, &of_store, cache.as_deref())).await?;
+    Ok(opened(store, limits))
 }
 
 fn opened<S: KvStore>(store: S, limits: Limits) -> Opened {

@@ -4,14 +4,14 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
+use tenon_sqlite::{Connection, Error, Row};
 
 use super::{
     COUNTER_TYPE, Changed, Condition, Counted, Entry, Found, Increment, Key, KvStore, Metadata, OLD_ETAG, Put,
     StoreError, number,
 };
-use crate::ServicesError;
 use crate::sqlite_file::SqliteFile;
+use crate::{Limits, ServicesError};
 
 const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS entries (
@@ -27,14 +27,14 @@ const CLEARED_BY_A_WRITE: i64 = 16;
 pub(crate) struct SqliteKv(SqliteFile);
 
 impl SqliteKv {
-    pub(crate) fn open(path: &Path) -> Result<Self, ServicesError> {
-        let file = SqliteFile::open(path, SCHEMA)?;
+    pub(crate) fn open(path: &Path, limits: &Limits, cache: Option<&Path>) -> Result<Self, ServicesError> {
+        let file = SqliteFile::open(path, SCHEMA, limits.max_body_bytes, cache)?;
         // A file of an earlier version has no ETags, or no metadata.
         file.set_up(path, |db| {
             for column in ["etag", "metadata"] {
                 let sql = "SELECT 1 FROM pragma_table_info('entries') WHERE name = ?";
-                if !db.prepare(sql)?.exists([column])? {
-                    db.execute_batch(&format!("ALTER TABLE entries ADD COLUMN {column} TEXT"))?;
+                if db.find(sql, &[column.into()], |_| Ok(()))?.is_none() {
+                    db.run_script(&format!("ALTER TABLE entries ADD COLUMN {column} TEXT"))?;
                 }
             }
             Ok(())
@@ -47,17 +47,17 @@ impl SqliteKv {
         &self,
         key: Key,
         condition: Condition,
-        change: impl FnOnce(&Transaction<'_>, &Key) -> rusqlite::Result<usize> + Send + 'static,
+        change: impl FnOnce(&mut Connection, &Key) -> Result<u64, Error> + Send + 'static,
     ) -> Result<Changed, StoreError> {
         let change = self.0.call(move |db| {
-            let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let Some(etag) = etag_of(&transaction, &key)? else { return Ok(Changed::Absent) };
-            if !condition.holds(Some(&etag)) {
-                return Ok(Changed::Failed);
-            }
-            change(&transaction, &key)?;
-            transaction.commit()?;
-            Ok(Changed::Done)
+            db.writing(|db| {
+                let Some(etag) = etag_of(db, &key)? else { return Ok(Changed::Absent) };
+                if !condition.holds(Some(&etag)) {
+                    return Ok(Changed::Failed);
+                }
+                change(db, &key)?;
+                Ok(Changed::Done)
+            })
         });
         Ok(change.await?)
     }
@@ -75,138 +75,140 @@ fn end_of(ttl: Option<Duration>) -> Option<i64> {
 }
 
 /// The bytes of an entry's value, which SQLite knows without reading it.
-fn size(db: &Connection, key: &Key) -> rusqlite::Result<usize> {
+fn size(db: &mut Connection, key: &Key) -> Result<usize, Error> {
     let sql = "SELECT octet_length(value) FROM entries WHERE key = ? AND (expires_ms IS NULL OR expires_ms > ?)";
-    let size: Option<i64> =
-        db.prepare_cached(sql)?.query_row(params![key.as_bytes(), now()], |row| row.get(0)).optional()?;
+    let size = db.find(sql, &[key.as_bytes().into(), now().into()], |row| row.read::<i64>(0))?;
     Ok(size.and_then(|size| usize::try_from(size).ok()).unwrap_or_default())
 }
 
-fn read(db: &Connection, key: &Key) -> rusqlite::Result<Option<Entry>> {
+fn read(db: &mut Connection, key: &Key) -> Result<Option<Entry>, Error> {
     let now = now();
     let sql = "SELECT value, content_type, etag, expires_ms, metadata FROM entries
         WHERE key = ? AND (expires_ms IS NULL OR expires_ms > ?)";
     let entry = |row: &Row<'_>| {
         let left = |end: i64| Duration::from_millis(u64::try_from(end.saturating_sub(now)).unwrap_or_default());
         Ok(Entry {
-            value: Bytes::from(row.get::<_, Vec<u8>>(0)?),
-            content_type: row.get(1)?,
-            etag: row.get::<_, Option<String>>(2)?.unwrap_or_else(|| OLD_ETAG.to_owned()),
-            ttl: row.get::<_, Option<i64>>(3)?.map(left),
-            metadata: Metadata::of_text(row.get(4)?),
+            value: Bytes::from(row.read::<Vec<u8>>(0)?),
+            content_type: row.read(1)?,
+            etag: row.read::<Option<String>>(2)?.unwrap_or_else(|| OLD_ETAG.to_owned()),
+            ttl: row.read::<Option<i64>>(3)?.map(left),
+            metadata: Metadata::of_text(row.read(4)?),
         })
     };
-    db.prepare_cached(sql)?.query_row(params![key.as_bytes(), now], entry).optional()
+    db.find(sql, &[key.as_bytes().into(), now.into()], entry)
 }
 
 /// The ETag of an entry; none when it is absent.
-fn etag_of(db: &Connection, key: &Key) -> rusqlite::Result<Option<String>> {
+fn etag_of(db: &mut Connection, key: &Key) -> Result<Option<String>, Error> {
     let sql = "SELECT coalesce(etag, ?) FROM entries WHERE key = ? AND (expires_ms IS NULL OR expires_ms > ?)";
-    db.prepare_cached(sql)?.query_row(params![OLD_ETAG, key.as_bytes(), now()], |row| row.get(0)).optional()
+    db.find(sql, &[OLD_ETAG.into(), key.as_bytes().into(), now().into()], |row| row.read(0))
 }
 
-fn write(transaction: &Transaction<'_>, key: &Key, put: &Put) -> rusqlite::Result<()> {
+fn write(db: &mut Connection, key: &Key, put: &Put) -> Result<(), Error> {
     let Put { value, content_type, etag, ttl, metadata, condition: _ } = put;
     let sql = "INSERT OR REPLACE INTO entries (key, value, content_type, expires_ms, etag, metadata)
         VALUES (?, ?, ?, ?, ?, ?)";
-    let row = params![key.as_bytes(), &value[..], content_type, end_of(*ttl), etag, metadata.to_text()];
-    transaction.prepare_cached(sql)?.execute(row)?;
+    let metadata = metadata.to_text();
+    let row = [
+        key.as_bytes().into(),
+        value[..].into(),
+        content_type.as_ref().into(),
+        end_of(*ttl).into(),
+        etag.into(),
+        metadata.as_ref().into(),
+    ];
+    db.execute(sql, &row)?;
     let sql = "DELETE FROM entries WHERE key IN (SELECT key FROM entries WHERE expires_ms <= ? LIMIT ?)";
-    transaction.prepare_cached(sql)?.execute(params![now(), CLEARED_BY_A_WRITE]).map(drop)
+    db.execute(sql, &[now().into(), CLEARED_BY_A_WRITE.into()]).map(drop)
+}
+
+fn count(db: &mut Connection, key: &Key, by: Increment) -> Result<Counted, Error> {
+    let current = read(db, key)?;
+    let value = match &current {
+        None => 0,
+        Some(entry) => match number(&entry.value) {
+            Some(value) => value,
+            None => return Ok(Counted::NoNumber),
+        },
+    };
+    let Some(sum) = by.applied_to(value) else { return Ok(Counted::Beyond(value)) };
+    if !by.condition.holds(current.as_ref().map(|entry| entry.etag.as_str())) {
+        return Ok(Counted::Failed);
+    }
+    let text = sum.to_string();
+    if current.is_some() {
+        let sql = "UPDATE entries SET value = ?, etag = ? WHERE key = ?";
+        db.execute(sql, &[text.as_bytes().into(), (&by.etag).into(), key.as_bytes().into()])?;
+    } else {
+        let begun = Put {
+            value: text.into(),
+            content_type: Some(COUNTER_TYPE.to_owned()),
+            metadata: Metadata::default(),
+            etag: by.etag,
+            ttl: by.ttl,
+            condition: Condition::default(),
+        };
+        write(db, key, &begun)?;
+    }
+    Ok(Counted::Value(sum))
 }
 
 impl KvStore for SqliteKv {
     async fn get(&self, keys: Vec<Key>, max_bytes: usize) -> Result<Found, StoreError> {
         let get = self.0.call(move |db| {
             // A transaction, so that all entries are of one state of the file.
-            let transaction = db.transaction()?;
-            let mut bytes = 0;
-            for key in &keys {
-                bytes += size(&transaction, key)?;
-            }
-            if bytes > max_bytes {
-                return Ok(Found::Larger(bytes));
-            }
-            keys.iter().map(|key| read(&transaction, key)).collect::<rusqlite::Result<_>>().map(Found::Entries)
+            db.reading(|db| {
+                let mut bytes = 0;
+                for key in &keys {
+                    bytes += size(db, key)?;
+                }
+                if bytes > max_bytes {
+                    return Ok(Found::Larger(bytes));
+                }
+                keys.iter().map(|key| read(db, key)).collect::<Result<_, _>>().map(Found::Entries)
+            })
         });
         Ok(get.await?)
     }
 
     async fn put(&self, key: Key, put: Put) -> Result<bool, StoreError> {
         let put = self.0.call(move |db| {
-            let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let conditional = put.condition.if_match.is_some() || put.condition.if_none_match.is_some();
-            if conditional {
-                let current = etag_of(&transaction, &key)?;
-                if !put.condition.holds(current.as_deref()) {
-                    return Ok(false);
+            db.writing(|db| {
+                let conditional = put.condition.if_match.is_some() || put.condition.if_none_match.is_some();
+                if conditional {
+                    let current = etag_of(db, &key)?;
+                    if !put.condition.holds(current.as_deref()) {
+                        return Ok(false);
+                    }
                 }
-            }
-            write(&transaction, &key, &put)?;
-            transaction.commit()?;
-            Ok(true)
+                write(db, &key, &put)?;
+                Ok(true)
+            })
         });
         Ok(put.await?)
     }
 
     async fn put_many(&self, entries: Vec<(Key, Put)>) -> Result<(), StoreError> {
-        let put = self.0.call(move |db| {
-            let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            for (key, put) in &entries {
-                write(&transaction, key, put)?;
-            }
-            transaction.commit()
-        });
+        let put = self.0.call(move |db| db.writing(|db| entries.iter().try_for_each(|(key, put)| write(db, key, put))));
         Ok(put.await?)
     }
 
     async fn touch(&self, key: Key, ttl: Duration, condition: Condition) -> Result<Changed, StoreError> {
-        let touch = self.change(key, condition, move |transaction, key| {
+        let touch = self.change(key, condition, move |db, key| {
             let sql = "UPDATE entries SET expires_ms = ? WHERE key = ?";
-            transaction.prepare_cached(sql)?.execute(params![end_of(Some(ttl)), key.as_bytes()])
+            db.execute(sql, &[end_of(Some(ttl)).into(), key.as_bytes().into()])
         });
         touch.await
     }
 
     async fn increment(&self, key: Key, by: Increment) -> Result<Counted, StoreError> {
-        let increment = self.0.call(move |db| {
-            let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let current = read(&transaction, &key)?;
-            let value = match &current {
-                None => 0,
-                Some(entry) => match number(&entry.value) {
-                    Some(value) => value,
-                    None => return Ok(Counted::NoNumber),
-                },
-            };
-            let Some(sum) = by.applied_to(value) else { return Ok(Counted::Beyond(value)) };
-            if !by.condition.holds(current.as_ref().map(|entry| entry.etag.as_str())) {
-                return Ok(Counted::Failed);
-            }
-            let text = sum.to_string();
-            if current.is_some() {
-                let sql = "UPDATE entries SET value = ?, etag = ? WHERE key = ?";
-                transaction.prepare_cached(sql)?.execute(params![text.as_bytes(), by.etag, key.as_bytes()])?;
-            } else {
-                let begun = Put {
-                    value: text.into(),
-                    content_type: Some(COUNTER_TYPE.to_owned()),
-                    metadata: Metadata::default(),
-                    etag: by.etag,
-                    ttl: by.ttl,
-                    condition: Condition::default(),
-                };
-                write(&transaction, &key, &begun)?;
-            }
-            transaction.commit()?;
-            Ok(Counted::Value(sum))
-        });
+        let increment = self.0.call(move |db| db.writing(|db| count(db, &key, by)));
         Ok(increment.await?)
     }
 
     async fn delete(&self, key: Key, condition: Condition) -> Result<Changed, StoreError> {
-        let delete = self.change(key, condition, |transaction, key| {
-            transaction.prepare_cached("DELETE FROM entries WHERE key = ?")?.execute([key.as_bytes()])
+        let delete = self.change(key, condition, |db, key| {
+            db.execute("DELETE FROM entries WHERE key = ?", &[key.as_bytes().into()])
         });
         delete.await
     }
@@ -217,26 +219,22 @@ impl KvStore for SqliteKv {
                 WHERE key >= ?1 AND (?2 IS NULL OR key < ?2) AND (?3 IS NULL OR key > ?3)
                   AND (expires_ms IS NULL OR expires_ms > ?4)
                 ORDER BY key LIMIT ?5";
-            let mut statement = db.prepare_cached(sql)?;
             let end = prefix.behind_prefix();
             // The scan starts at the later of the prefix and `after`.
             let begin = after.as_ref().map_or(&prefix, |after| after.max(&prefix));
-            let rows = statement.query_map(
-                params![
-                    begin.as_bytes(),
-                    end.as_ref().map(Key::as_bytes),
-                    after.as_ref().map(Key::as_bytes),
-                    now(),
-                    i64::try_from(limit).unwrap_or(i64::MAX)
-                ],
-                |row| row.get(0).map(Key::from_store),
-            )?;
-            rows.collect()
+            let values = [
+                begin.as_bytes().into(),
+                end.as_ref().map(Key::as_bytes).into(),
+                after.as_ref().map(Key::as_bytes).into(),
+                now().into(),
+                i64::try_from(limit).unwrap_or(i64::MAX).into(),
+            ];
+            db.all(sql, &values, |row| row.read(0).map(Key::from_store))
         });
         Ok(list.await?)
     }
 
     async fn ping(&self) -> Result<(), String> {
-        self.0.call(|db| db.query_row("SELECT 1", [], |_| Ok(()))).await
+        self.0.call(|db| db.one("SELECT 1", &[], |_| Ok(()))).await
     }
 }

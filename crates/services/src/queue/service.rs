@@ -3,7 +3,7 @@
 use super::{PostgresQueue, QueueStore, RedisQueue, SqliteQueue, routes};
 use crate::redis_link::RedisLink;
 use crate::registry::{Dev, DevOpening, Kind, Opened, Opening, Store, path_of};
-use crate::{Limits, ServicesError};
+use crate::{Limits, ServicesError, sqlite_file};
 
 pub(crate) static KIND: Kind = Kind {
     name: "queue",
@@ -14,7 +14,9 @@ pub(crate) static KIND: Kind = Kind {
     ],
     dev: Dev {
         name: "queue.db",
-        open: |DevOpening { path, limits, .. }| Ok(routes(SqliteQueue::open(path)?, limits.clone()).into()),
+        open: |DevOpening { path, cache, limits, .. }| {
+            Ok(routes(SqliteQueue::open(path, limits, cache)?, limits.clone()).into())
+        },
     },
 };
 
@@ -27,8 +29,11 @@ async fn redis(Opening { url, options, limits }: Opening) -> Result<Opened, Serv
     Ok(opened(RedisQueue::connect(link, &options.prefix).await?, limits))
 }
 
-async fn sqlite(Opening { url, limits, .. }: Opening) -> Result<Opened, ServicesError> {
-    Ok(opened(SqliteQueue::open(path_of(&url)?)?, limits))
+async fn sqlite(Opening { url, options, limits }: Opening) -> Result<Opened, ServicesError> {
+    let path = path_of(&url)?.to_path_buf();
+    let (cache, of_store) = (options.parser.cache, limits.clone());
+    let store = sqlite_file::opened(move || SqliteQueue::open(&path, &of_store, cache.as_deref())).await?;
+    Ok(opened(store, limits))
 }
 
 fn opened<S: QueueStore>(store: S, limits: Limits) -> Opened {

@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 use serde_json::value::RawValue;
+use tenon_sqlite::{Connection, Error, Row};
 
 use super::{Counts, DEAD, Lease, Leased, NewMessage, QueueStore, Settled};
-use crate::ServicesError;
 use crate::lease::iso;
 use crate::sqlite_file::SqliteFile;
 use crate::store_error::StoreError;
+use crate::{Limits, ServicesError};
 
 /// Times are milliseconds since 1970. A message with a receipt is leased until it is due.
 const SCHEMA: &str = "
@@ -53,8 +53,8 @@ const DUE_HEADS: &str = "WITH RECURSIVE keys(key) AS (
 pub(crate) struct SqliteQueue(SqliteFile);
 
 impl SqliteQueue {
-    pub(crate) fn open(path: &Path) -> Result<Self, ServicesError> {
-        SqliteFile::open(path, SCHEMA).map(Self)
+    pub(crate) fn open(path: &Path, limits: &Limits, cache: Option<&Path>) -> Result<Self, ServicesError> {
+        SqliteFile::open(path, SCHEMA, limits.max_body_bytes, cache).map(Self)
     }
 }
 
@@ -74,24 +74,20 @@ struct Due {
     attempts: u32,
 }
 
-fn due(row: &Row<'_>) -> rusqlite::Result<Due> {
-    let bytes: i64 = row.get(1)?;
-    Ok(Due { id: row.get(0)?, bytes: usize::try_from(bytes).unwrap_or_default(), attempts: row.get(2)? })
+fn due(row: &Row<'_>) -> Result<Due, Error> {
+    let bytes: i64 = row.read(1)?;
+    Ok(Due { id: row.read(0)?, bytes: usize::try_from(bytes).unwrap_or_default(), attempts: row.read(2)? })
 }
 
-fn bury(db: &Connection, id: i64) -> rusqlite::Result<()> {
-    db.prepare_cached(BURY)?.execute(params![DEAD, now(), id]).map(drop)
+fn bury(db: &mut Connection, id: i64) -> Result<(), Error> {
+    db.execute(BURY, &[DEAD.into(), now().into(), id.into()]).map(drop)
 }
 
 /// Leases the messages that a query finds, besides those that are taken, until the limit of bytes.
-fn take(db: &Connection, query: &str, queue: &str, lease: &Lease, taken: &mut Vec<Leased>) -> rusqlite::Result<()> {
+fn take(db: &mut Connection, query: &str, queue: &str, lease: &Lease, taken: &mut Vec<Leased>) -> Result<(), Error> {
     let max = lease.max - taken.len();
     let now = now();
-    let due: Vec<Due> = {
-        let mut statement = db.prepare_cached(query)?;
-        let rows = statement.query_map(params![queue, now, i64::try_from(max).unwrap_or(1)], due)?;
-        rows.collect::<rusqlite::Result<_>>()?
-    };
+    let due = db.all(query, &[queue.into(), now.into(), i64::try_from(max).unwrap_or(1).into()], due)?;
     let mut bytes: usize = taken.iter().map(|message| message.body.get().len()).sum();
     for Due { id, bytes: more, attempts } in due {
         if attempts >= lease.max_attempts {
@@ -102,7 +98,7 @@ fn take(db: &Connection, query: &str, queue: &str, lease: &Lease, taken: &mut Ve
             break;
         }
         let (body, key, sent_ms): (String, Option<String>, i64) =
-            db.prepare_cached(CONTENT)?.query_row([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+            db.one(CONTENT, &[id.into()], |row| Ok((row.read(0)?, row.read(1)?, row.read(2)?)))?;
         // Another program made this body invalid JSON, so it can't be delivered.
         let Ok(body) = RawValue::from_string(body) else {
             bury(db, id)?;
@@ -111,7 +107,7 @@ fn take(db: &Connection, query: &str, queue: &str, lease: &Lease, taken: &mut Ve
         bytes += more;
         let sql = "UPDATE messages SET attempts = attempts + 1, receipt = ?, due_ms = ? WHERE id = ?";
         let until = now.saturating_add(millis(lease.visibility));
-        db.prepare_cached(sql)?.execute(params![lease.receipt, until, id])?;
+        db.execute(sql, &[(&lease.receipt).into(), until.into(), id.into()])?;
         let (sent_at, receipt) = (iso(sent_ms), lease.receipt.clone());
         taken.push(Leased { id, body, key, attempts: attempts + 1, sent_at, receipt });
     }
@@ -121,33 +117,36 @@ fn take(db: &Connection, query: &str, queue: &str, lease: &Lease, taken: &mut Ve
 impl QueueStore for SqliteQueue {
     async fn send(&self, queue: String, messages: Vec<NewMessage>) -> Result<Vec<i64>, StoreError> {
         let send = self.0.call(move |db| {
-            let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let mut ids = Vec::with_capacity(messages.len());
-            for message in &messages {
-                let now = now();
-                let due = now.saturating_add(millis(message.delay));
-                let sql = "INSERT INTO messages (queue, body, key, sent_ms, due_ms) VALUES (?, ?, ?, ?, ?)";
-                transaction.prepare_cached(sql)?.execute(params![queue, message.body.get(), message.key, now, due])?;
-                ids.push(transaction.last_insert_rowid());
-            }
-            transaction.commit()?;
-            Ok(ids)
+            db.writing(|db| {
+                let mut ids = Vec::with_capacity(messages.len());
+                for message in &messages {
+                    let now = now();
+                    let due = now.saturating_add(millis(message.delay));
+                    let sql =
+                        "INSERT INTO messages (queue, body, key, sent_ms, due_ms) VALUES (?, ?, ?, ?, ?) RETURNING id";
+                    let (body, key) = (message.body.get(), message.key.as_ref());
+                    let values = [(&queue).into(), body.into(), key.into(), now.into(), due.into()];
+                    ids.push(db.one(sql, &values, |row| row.read(0))?);
+                }
+                Ok(ids)
+            })
         });
         Ok(send.await?)
     }
 
     async fn lease(&self, queue: String, lease: Lease) -> Result<Vec<Leased>, StoreError> {
         let take = self.0.call(move |db| {
-            let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let mut taken = Vec::new();
-            take(&transaction, DUE, &queue, &lease, &mut taken)?;
-            let is_more = |queue: &str| transaction.query_row(IS_MORE, params![queue, now()], |row| row.get(0));
-            if taken.len() < lease.max && is_more(&queue)? {
-                take(&transaction, DUE_HEADS, &queue, &lease, &mut taken)?;
-            }
-            taken.sort_by_key(|message| message.id);
-            transaction.commit()?;
-            Ok(taken)
+            db.writing(|db| {
+                let mut taken = Vec::new();
+                take(db, DUE, &queue, &lease, &mut taken)?;
+                let is_more =
+                    |db: &mut Connection| db.one(IS_MORE, &[(&queue).into(), now().into()], |row| row.read::<bool>(0));
+                if taken.len() < lease.max && is_more(db)? {
+                    take(db, DUE_HEADS, &queue, &lease, &mut taken)?;
+                }
+                taken.sort_by_key(|message| message.id);
+                Ok(taken)
+            })
         });
         Ok(take.await?)
     }
@@ -155,7 +154,7 @@ impl QueueStore for SqliteQueue {
     async fn done(&self, queue: String, id: i64, receipt: String) -> Result<bool, StoreError> {
         let done = self.0.call(move |db| {
             let sql = "DELETE FROM messages WHERE id = ? AND queue = ? AND receipt = ?";
-            Ok(db.prepare_cached(sql)?.execute(params![id, queue, receipt])? > 0)
+            Ok(db.execute(sql, &[id.into(), (&queue).into(), (&receipt).into()])? > 0)
         });
         Ok(done.await?)
     }
@@ -169,24 +168,23 @@ impl QueueStore for SqliteQueue {
         max_attempts: u32,
     ) -> Result<Settled, StoreError> {
         let retry = self.0.call(move |db| {
-            let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let sql = "SELECT attempts FROM messages WHERE id = ? AND queue = ? AND receipt = ?";
-            let attempts: Option<u32> =
-                transaction.query_row(sql, params![id, queue, receipt], |row| row.get(0)).optional()?;
-            let settled = match attempts {
-                None => Settled::Lost,
-                Some(attempts) if attempts >= max_attempts => {
-                    bury(&transaction, id)?;
-                    Settled::Dead
-                }
-                Some(_) => {
-                    let sql = "UPDATE messages SET receipt = NULL, due_ms = ? WHERE id = ?";
-                    transaction.execute(sql, params![now().saturating_add(millis(delay)), id])?;
-                    Settled::Again
-                }
-            };
-            transaction.commit()?;
-            Ok(settled)
+            db.writing(|db| {
+                let sql = "SELECT attempts FROM messages WHERE id = ? AND queue = ? AND receipt = ?";
+                let values = [id.into(), (&queue).into(), (&receipt).into()];
+                let attempts: Option<u32> = db.find(sql, &values, |row| row.read(0))?;
+                Ok(match attempts {
+                    None => Settled::Lost,
+                    Some(attempts) if attempts >= max_attempts => {
+                        bury(db, id)?;
+                        Settled::Dead
+                    }
+                    Some(_) => {
+                        let sql = "UPDATE messages SET receipt = NULL, due_ms = ? WHERE id = ?";
+                        db.execute(sql, &[now().saturating_add(millis(delay)).into(), id.into()])?;
+                        Settled::Again
+                    }
+                })
+            })
         });
         Ok(retry.await?)
     }
@@ -195,16 +193,14 @@ impl QueueStore for SqliteQueue {
         let counts = self.0.call(move |db| {
             let sql = "SELECT queue, sum(due_ms <= ?1), sum(due_ms > ?1 AND receipt IS NULL),
                 sum(due_ms > ?1 AND receipt IS NOT NULL) FROM messages GROUP BY queue ORDER BY queue";
-            let mut statement = db.prepare_cached(sql)?;
-            let rows = statement.query_map(params![now()], |row| {
-                Ok(Counts { name: row.get(0)?, ready: row.get(1)?, delayed: row.get(2)?, leased: row.get(3)? })
-            })?;
-            rows.collect()
+            db.all(sql, &[now().into()], |row| {
+                Ok(Counts { name: row.read(0)?, ready: row.read(1)?, delayed: row.read(2)?, leased: row.read(3)? })
+            })
         });
         Ok(counts.await?)
     }
 
     async fn ping(&self) -> Result<(), String> {
-        self.0.call(|db| db.query_row("SELECT 1", [], |_| Ok(()))).await
+        self.0.call(|db| db.one("SELECT 1", &[], |_| Ok(()))).await
     }
 }

@@ -4,7 +4,7 @@ use super::postgres::PostgresSql;
 use super::sqlite::SqliteSql;
 use super::{SqlAccess, SqlStore, routes};
 use crate::registry::{Dev, DevOpening, Kind, Opened, Opening, Store, path_of};
-use crate::{Limits, ServicesError};
+use crate::{Limits, ServicesError, sqlite_file};
 
 pub(crate) static KIND: Kind = Kind {
     name: "sql",
@@ -31,9 +31,7 @@ async fn sqlite(Opening { url, options, limits }: Opening) -> Result<Opened, Ser
     }
     let path = path_of(&url)?.to_path_buf();
     let (access, cache, of_store) = (options.access, options.parser.cache, limits.clone());
-    // It may have to compile SQLite, which takes about a second.
-    let open = move || SqliteSql::open(&path, access, of_store, cache.as_deref());
-    let store = tokio::task::spawn_blocking(open).await.map_err(|error| ServicesError::Config(error.to_string()))??;
+    let store = sqlite_file::opened(move || SqliteSql::open(&path, access, of_store, cache.as_deref())).await?;
     Ok(opened(store, limits))
 }
 

@@ -63,23 +63,23 @@ fn stripe(path: &ObjectPath) -> usize {
 
 impl FolderStore {
     /// Opens or creates a folder that no other sidecar serves.
-    pub(crate) fn open_alone(root: &Path) -> Result<Self, ServicesError> {
+    pub(crate) fn open_alone(root: &Path, cache: Option<&Path>) -> Result<Self, ServicesError> {
         let fail = |reason: String| ServicesError::Folder { path: root.to_path_buf(), reason };
         fs::create_dir_all(root).map_err(|error| fail(error.to_string()))?;
         let lock = File::create(root.join(format!("{RESERVED}lock"))).map_err(|error| fail(error.to_string()))?;
         match lock.try_lock() {
-            Ok(()) => Ok(Self { _lock: Some(Arc::new(lock)), ..Self::open(root)? }),
+            Ok(()) => Ok(Self { _lock: Some(Arc::new(lock)), ..Self::open(root, cache)? }),
             Err(TryLockError::WouldBlock) => Err(fail("another sidecar serves this folder".to_owned())),
             Err(TryLockError::Error(error)) => Err(fail(error.to_string())),
         }
     }
 
     /// Opens or creates a folder.
-    pub(crate) fn open(root: &Path) -> Result<Self, ServicesError> {
+    pub(crate) fn open(root: &Path, cache: Option<&Path>) -> Result<Self, ServicesError> {
         let fail = |reason: String| ServicesError::Folder { path: root.to_path_buf(), reason };
         fs::create_dir_all(root).map_err(|error| fail(error.to_string()))?;
         let files = LocalFileSystem::new_with_prefix(root).map_err(|error| fail(error.to_string()))?;
-        let (types, Opened { key, since, uploads }) = Types::open(root)?;
+        let (types, Opened { key, since, uploads }) = Types::open(root, cache)?;
         if let Some(before) = SystemTime::now().checked_sub(ABANDONED) {
             sweep(root, since, before);
         }

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use axum::http::StatusCode;
-use rusqlite::{OptionalExtension, params};
 use sha2::{Digest, Sha256};
 
 use super::folder::FolderStore;
@@ -23,16 +22,23 @@ impl UploadStore for FolderStore {
     async fn begin_upload(&self, path: &ObjectPath, kept: &Kept) -> Result<String, StorageError> {
         let id =
             secret_id().ok_or_else(|| StorageError::Internal("storage: there are no random numbers".to_owned()))?;
-        let row = (id.clone(), path.as_str().to_owned(), kept.content_type.clone(), kept.headers_json(), now());
+        let (upload, path, kept) = (id.clone(), path.as_str().to_owned(), kept.clone());
         let begun = self.uploads.call(move |db| {
-            let transaction = db.transaction()?;
-            let forgotten = forget_abandoned(&transaction)?;
-            let sql = "INSERT INTO uploads (id, path, content_type, headers, touched)
-                SELECT ?, ?, ?, ?, ? WHERE (SELECT count(*) FROM uploads) < ?";
-            let (id, path, content_type, headers, now) = row;
-            let begun = transaction.execute(sql, params![id, path, content_type, headers, now, MAX_UPLOADS])?;
-            transaction.commit()?;
-            Ok((begun == 1, forgotten))
+            db.writing(|db| {
+                let forgotten = forget_abandoned(db)?;
+                let sql = "INSERT INTO uploads (id, path, content_type, headers, touched)
+                    SELECT ?, ?, ?, ?, ? WHERE (SELECT count(*) FROM uploads) < ?";
+                let headers = kept.headers_json();
+                let row = [
+                    (&upload).into(),
+                    (&path).into(),
+                    (&kept.content_type).into(),
+                    headers.as_ref().into(),
+                    now().into(),
+                    MAX_UPLOADS.into(),
+                ];
+                Ok((db.execute(sql, &row)? == 1, forgotten))
+            })
         });
         let (is_begun, forgotten) = begun.await?;
         for each in forgotten {
@@ -65,22 +71,21 @@ impl UploadStore for FolderStore {
         let etag = format!("\"{digest}\"");
         let size =
             i64::try_from(size).map_err(|_| StorageError::Internal("storage: a part is too large".to_owned()))?;
-        let row = (id.as_str().to_owned(), number, etag.clone(), size, staged.name());
+        let (upload, stored, file) = (id.as_str().to_owned(), etag.clone(), staged.name());
         let kept = self.uploads.call(move |db| {
-            let transaction = db.transaction()?;
-            let (upload, part) = (&row.0, row.1);
-            // The upload may have been completed or aborted since.
-            let is_open =
-                transaction.execute("UPDATE uploads SET touched = ? WHERE id = ?", params![now(), upload])? == 1;
-            let find = "SELECT file FROM parts WHERE upload = ? AND part = ?";
-            let earlier: Option<String> =
-                transaction.query_row(find, params![upload, part], |row| row.get(0)).optional()?;
-            if is_open {
-                let sql = "INSERT OR REPLACE INTO parts (upload, part, etag, size, file) VALUES (?, ?, ?, ?, ?)";
-                transaction.execute(sql, row)?;
-            }
-            transaction.commit()?;
-            Ok((is_open, earlier))
+            db.writing(|db| {
+                // The upload may have been completed or aborted since.
+                let touch = "UPDATE uploads SET touched = ? WHERE id = ?";
+                let is_open = db.execute(touch, &[now().into(), (&upload).into()])? == 1;
+                let find = "SELECT file FROM parts WHERE upload = ? AND part = ?";
+                let earlier: Option<String> = db.find(find, &[(&upload).into(), number.into()], |row| row.read(0))?;
+                if is_open {
+                    let sql = "INSERT OR REPLACE INTO parts (upload, part, etag, size, file) VALUES (?, ?, ?, ?, ?)";
+                    let row = [(&upload).into(), number.into(), (&stored).into(), size.into(), (&file).into()];
+                    db.execute(sql, &row)?;
+                }
+                Ok((is_open, earlier))
+            })
         });
         let (is_open, earlier) = kept.await?;
         if !is_open {

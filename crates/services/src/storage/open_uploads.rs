@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rusqlite::{Connection, OptionalExtension, params};
+use tenon_sqlite::{Connection, Error};
 
 use super::types::kept;
 use super::uploads::{Part, UploadId};
@@ -47,7 +47,7 @@ impl Uploads {
     /// Runs a function with the database.
     pub(super) async fn call<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Connection) -> rusqlite::Result<T> + Send + 'static,
+        work: impl FnOnce(&mut Connection) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, StorageError> {
         self.file.call(work).await.map_err(StorageError::Internal)
     }
@@ -56,9 +56,8 @@ impl Uploads {
     pub(super) async fn find(&self, path: &ObjectPath, id: &UploadId) -> Result<Kept, StorageError> {
         let (path, id) = (path.as_str().to_owned(), id.as_str().to_owned());
         let found = self.call(move |db| {
-            db.prepare_cached("SELECT content_type, headers FROM uploads WHERE id = ? AND path = ?")?
-                .query_row(params![id, path], |row| kept(row, 0))
-                .optional()
+            let sql = "SELECT content_type, headers FROM uploads WHERE id = ? AND path = ?";
+            db.find(sql, &[(&id).into(), (&path).into()], |row| kept(row, 0))
         });
         found.await?.ok_or(StorageError::NoUpload)
     }
@@ -67,13 +66,11 @@ impl Uploads {
     pub(super) async fn parts(&self, id: &UploadId) -> Result<Vec<(Part, String)>, StorageError> {
         let id = id.as_str().to_owned();
         self.call(move |db| {
-            let mut statement =
-                db.prepare_cached("SELECT part, etag, size, file FROM parts WHERE upload = ? ORDER BY part")?;
-            let part = |row: &rusqlite::Row<'_>| {
-                let size: i64 = row.get(2)?;
-                Ok((Part { number: row.get(0)?, etag: row.get(1)?, size: size.unsigned_abs() }, row.get(3)?))
-            };
-            statement.query_map(params![id], part)?.collect()
+            let sql = "SELECT part, etag, size, file FROM parts WHERE upload = ? ORDER BY part";
+            db.all(sql, &[(&id).into()], |row| {
+                let size: i64 = row.read(2)?;
+                Ok((Part { number: row.read(0)?, etag: row.read(1)?, size: size.unsigned_abs() }, row.read(3)?))
+            })
         })
         .await
     }
@@ -82,14 +79,14 @@ impl Uploads {
     pub(super) async fn remove(&self, path: &ObjectPath, id: &UploadId) -> Result<(), StorageError> {
         let (path, upload) = (path.as_str().to_owned(), id.as_str().to_owned());
         let removed = self.call(move |db| {
-            let transaction = db.transaction()?;
-            let removed =
-                transaction.execute("DELETE FROM uploads WHERE id = ? AND path = ?", params![upload, path])?;
-            if removed > 0 {
-                transaction.execute("DELETE FROM parts WHERE upload = ?", params![upload])?;
-            }
-            transaction.commit()?;
-            Ok(removed)
+            db.writing(|db| {
+                let sql = "DELETE FROM uploads WHERE id = ? AND path = ?";
+                let removed = db.execute(sql, &[(&upload).into(), (&path).into()])?;
+                if removed > 0 {
+                    db.execute("DELETE FROM parts WHERE upload = ?", &[(&upload).into()])?;
+                }
+                Ok(removed)
+            })
         });
         if removed.await? == 0 {
             return Err(StorageError::NoUpload);
@@ -100,13 +97,14 @@ impl Uploads {
     }
 
     /// Deletes the rest of ended uploads, at the start.
-    pub(super) fn clear(&self, db: &Connection) -> rusqlite::Result<()> {
+    pub(super) fn clear(&self, db: &mut Connection) -> Result<(), Error> {
         // Listed before the uploads, because another process may begin one.
         let folders: Vec<_> = fs::read_dir(&self.folder).into_iter().flatten().flatten().collect();
         forget_abandoned(db)?;
-        let mut find = db.prepare("SELECT 1 FROM uploads WHERE id = ?")?;
         for folder in folders {
-            if !find.exists(params![folder.file_name().to_string_lossy()])? {
+            let sql = "SELECT 1 FROM uploads WHERE id = ?";
+            let name = folder.file_name();
+            if db.find(sql, &[(&*name.to_string_lossy()).into()], |_| Ok(()))?.is_none() {
                 delete(&folder.path());
             }
         }
@@ -115,13 +113,11 @@ impl Uploads {
 }
 
 /// Deletes the uploads without a part in the last day, and returns their ids.
-pub(super) fn forget_abandoned(db: &Connection) -> rusqlite::Result<Vec<String>> {
-    let forgotten: Vec<String> = db
-        .prepare_cached("DELETE FROM uploads WHERE touched < ? RETURNING id")?
-        .query_map(params![now() - KEPT_SECONDS], |row| row.get(0))?
-        .collect::<Result<_, _>>()?;
+pub(super) fn forget_abandoned(db: &mut Connection) -> Result<Vec<String>, Error> {
+    let sql = "DELETE FROM uploads WHERE touched < ? RETURNING id";
+    let forgotten = db.all(sql, &[(now() - KEPT_SECONDS).into()], |row| row.read(0))?;
     if !forgotten.is_empty() {
-        db.execute("DELETE FROM parts WHERE upload NOT IN (SELECT id FROM uploads)", [])?;
+        db.execute("DELETE FROM parts WHERE upload NOT IN (SELECT id FROM uploads)", &[])?;
     }
     Ok(forgotten)
 }

@@ -5,7 +5,7 @@ use object_store::aws::AmazonS3Builder;
 use super::{BlobStore, FolderStore, S3Store, routes};
 use crate::redis_link::install_cryptography;
 use crate::registry::{Dev, DevOpening, Kind, Opened, Opening, Store, path_of, unknown};
-use crate::{Limits, ServicesError};
+use crate::{Limits, ServicesError, sqlite_file};
 
 pub(crate) static KIND: Kind = Kind {
     name: "storage",
@@ -15,13 +15,18 @@ pub(crate) static KIND: Kind = Kind {
     ],
     dev: Dev {
         name: "storage",
-        open: |DevOpening { path, limits, .. }| Ok(routes(FolderStore::open(path)?, None, limits.clone()).into()),
+        open: |DevOpening { path, cache, limits, .. }| {
+            Ok(routes(FolderStore::open(path, cache)?, None, limits.clone()).into())
+        },
     },
 };
 
 async fn folder(Opening { url, options, limits }: Opening) -> Result<Opened, ServicesError> {
     let public_url = options.public_url.map(checked).transpose()?;
-    Ok(opened(FolderStore::open_alone(path_of(&url)?)?, public_url, limits))
+    let path = path_of(&url)?.to_path_buf();
+    let cache = options.parser.cache;
+    let store = sqlite_file::opened(move || FolderStore::open_alone(&path, cache.as_deref())).await?;
+    Ok(opened(store, public_url, limits))
 }
 
 async fn s3(Opening { url, options, limits }: Opening) -> Result<Opened, ServicesError> {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use tenon_sqlite::{Connection, Error, Row};
 
 use super::open_uploads::{self, Uploads};
 use super::path::RESERVED;
@@ -37,18 +37,22 @@ pub(crate) struct Opened {
 
 impl Types {
     /// Opens the database.
-    pub(crate) fn open(root: &Path) -> Result<(Self, Opened), ServicesError> {
+    pub(crate) fn open(root: &Path, cache: Option<&Path>) -> Result<(Self, Opened), ServicesError> {
         let path = &root.join(format!("{RESERVED}types.db"));
-        let file = SqliteFile::open(path, &[SCHEMA, open_uploads::SCHEMA].concat())?;
+        let file = SqliteFile::open(path, &[SCHEMA, open_uploads::SCHEMA].concat(), 0, cache)?;
         let uploads = Uploads::new(file.clone(), root);
+        let mut random = [0; KEY_BYTES];
+        rustls::crypto::ring::default_provider().secure_random.fill(&mut random).map_err(|_| {
+            ServicesError::Folder { path: path.clone(), reason: "there are no random numbers".to_owned() }
+        })?;
         let opened = file.set_up(path, |db| {
             // A file of an earlier version has content types only.
-            let known = db.prepare("SELECT 1 FROM pragma_table_info('types') WHERE name = 'headers'")?.exists([])?;
-            if !known {
-                db.execute_batch("ALTER TABLE types ADD COLUMN headers TEXT")?;
+            let find = "SELECT 1 FROM pragma_table_info('types') WHERE name = 'headers'";
+            if db.find(find, &[], |_| Ok(()))?.is_none() {
+                db.run_script("ALTER TABLE types ADD COLUMN headers TEXT")?;
             }
             uploads.clear(db)?;
-            Ok(Opened { key: key_of(db)?, since: since(db)?, uploads })
+            Ok(Opened { key: key_of(db, &random)?, since: since(db)?, uploads })
         })?;
         Ok((Self(file), opened))
     }
@@ -57,9 +61,8 @@ impl Types {
     pub(crate) async fn get(&self, path: &str, etag: &str) -> Result<Option<Kept>, StorageError> {
         let (path, etag) = (path.to_owned(), etag.to_owned());
         let get = self.0.call(move |db| {
-            db.prepare_cached("SELECT content_type, headers FROM types WHERE path = ? AND etag = ?")?
-                .query_row(params![path, etag], |row| kept(row, 0))
-                .optional()
+            let sql = "SELECT content_type, headers FROM types WHERE path = ? AND etag = ?";
+            db.find(sql, &[(&path).into(), (&etag).into()], |row| kept(row, 0))
         });
         get.await.map_err(StorageError::Internal)
     }
@@ -67,10 +70,10 @@ impl Types {
     /// The properties of several objects, with their ETags.
     pub(crate) async fn all(&self, paths: Vec<String>) -> Result<HashMap<String, (String, Kept)>, StorageError> {
         let all = self.0.call(move |db| {
-            let mut statement = db.prepare_cached("SELECT etag, content_type, headers FROM types WHERE path = ?")?;
+            let sql = "SELECT etag, content_type, headers FROM types WHERE path = ?";
             let mut found = HashMap::with_capacity(paths.len());
             for path in paths {
-                let row = statement.query_row(params![path], |row| Ok((row.get(0)?, kept(row, 1)?))).optional()?;
+                let row = db.find(sql, &[(&path).into()], |row| Ok((row.read(0)?, kept(row, 1)?)))?;
                 found.extend(row.map(|row| (path, row)));
             }
             Ok(found)
@@ -79,44 +82,41 @@ impl Types {
     }
 
     pub(crate) async fn set(&self, path: &str, etag: &str, kept: &Kept) -> Result<(), StorageError> {
-        let row = (path.to_owned(), etag.to_owned(), kept.content_type.clone(), kept.headers_json());
+        let (path, etag, kept) = (path.to_owned(), etag.to_owned(), kept.clone());
         let set = self.0.call(move |db| {
-            db.prepare_cached("INSERT OR REPLACE INTO types (path, etag, content_type, headers) VALUES (?, ?, ?, ?)")?
-                .execute(row)
-                .map(drop)
+            let sql = "INSERT OR REPLACE INTO types (path, etag, content_type, headers) VALUES (?, ?, ?, ?)";
+            let headers = kept.headers_json();
+            let row = [(&path).into(), (&etag).into(), (&kept.content_type).into(), headers.as_ref().into()];
+            db.execute(sql, &row).map(drop)
         });
         set.await.map_err(StorageError::Internal)
     }
 
     pub(crate) async fn remove(&self, path: &str) -> Result<(), StorageError> {
         let path = path.to_owned();
-        let remove = self
-            .0
-            .call(move |db| db.prepare_cached("DELETE FROM types WHERE path = ?")?.execute(params![path]).map(drop));
+        let remove = self.0.call(move |db| db.execute("DELETE FROM types WHERE path = ?", &[(&path).into()]).map(drop));
         remove.await.map_err(StorageError::Internal)
     }
 }
 
 /// Reads the columns `content_type` and `headers`, from `first` on.
-pub(super) fn kept(row: &Row<'_>, first: usize) -> rusqlite::Result<Kept> {
-    let headers: Option<String> = row.get(first + 1)?;
+pub(super) fn kept(row: &Row<'_>, first: usize) -> Result<Kept, Error> {
+    let headers: Option<String> = row.read(first + 1)?;
     let headers = headers.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
-    Ok(Kept { content_type: row.get(first)?, headers })
+    Ok(Kept { content_type: row.read(first)?, headers })
 }
 
-fn since(db: &Connection) -> rusqlite::Result<SystemTime> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    db.execute("INSERT OR IGNORE INTO keys (name, key) VALUES ('since', CAST(? AS BLOB))", params![now.to_string()])?;
+fn since(db: &mut Connection) -> Result<SystemTime, Error> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs().to_string();
+    db.execute("INSERT OR IGNORE INTO keys (name, key) VALUES ('since', CAST(? AS BLOB))", &[(&now).into()])?;
     let sql = "SELECT CAST(CAST(key AS TEXT) AS INTEGER) FROM keys WHERE name = 'since'";
-    let since: i64 = db.query_row(sql, [], |row| row.get(0))?;
+    let since: i64 = db.one(sql, &[], |row| row.read(0))?;
     Ok(UNIX_EPOCH + Duration::from_secs(since.unsigned_abs()))
 }
 
-fn key_of(db: &Connection) -> rusqlite::Result<Vec<u8>> {
-    let mut key = vec![0; KEY_BYTES];
-    let random = rustls::crypto::ring::default_provider().secure_random;
-    random.fill(&mut key).map_err(|_| rusqlite::Error::InvalidQuery)?;
+/// Reads the key, or stores `random`.
+fn key_of(db: &mut Connection, random: &[u8]) -> Result<Vec<u8>, Error> {
     // Another process may have made one.
-    db.execute("INSERT OR IGNORE INTO keys (name, key) VALUES ('url', ?)", params![key])?;
-    db.query_row("SELECT key FROM keys WHERE name = 'url'", [], |row| row.get(0))
+    db.execute("INSERT OR IGNORE INTO keys (name, key) VALUES ('url', ?)", &[random.into()])?;
+    db.one("SELECT key FROM keys WHERE name = 'url'", &[], |row| row.read(0))
 }
