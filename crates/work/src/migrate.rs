@@ -174,7 +174,8 @@ impl Reader {
     async fn read(mut self, text: String) -> Result<(Self, Result<Script, ScriptError>), MigrateError> {
         let work = move || {
             if self.dialect == "sqlite" {
-                return Ok((self, of_sqlite(&text)));
+                let script = of_sqlite(&text, self.file.cache.as_deref());
+                return Ok((self, script));
             }
             let grammar = match self.grammar.take() {
                 Some(grammar) => grammar,

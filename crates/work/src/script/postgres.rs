@@ -11,7 +11,7 @@ use super::{Blocks, Lines, Script, ScriptError, ScriptStatement, without_mark};
 pub struct GrammarFile {
     /// The file.
     pub file: Option<PathBuf>,
-    /// The folder of its machine code.
+    /// The folder of its machine code, and of the reader of SQLite files.
     pub cache: Option<PathBuf>,
 }
 

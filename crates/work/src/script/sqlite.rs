@@ -1,26 +1,30 @@
 //! Files for SQLite, as the program `sqlite3` reads them.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use rusqlite::fallible_iterator::FallibleIterator;
-use rusqlite::hooks::{AuthAction, AuthContext, Authorization, TransactionOperation};
-use rusqlite::{Batch, Connection, ffi};
+use tenon_sqlite::{Action, Budget, Connection, Error, Library, Options, Rules};
 
 use super::{Blocks, Lines, Script, ScriptError, ScriptStatement, without_mark};
+
+/// Bytes of memory of the compiler: the largest file, and a copy for a statement.
+const MEMORY: usize = 256 * 1024 * 1024;
 
 /// Returns the statements of a file. A command of the program, which is not SQL, is an error.
 ///
 /// Foreign keys are off, as `sqlite3` has them, unless a pragma in the file turns them on. The pragma does nothing between BEGIN and COMMIT.
-pub(crate) fn of_sqlite(file: &str) -> Result<Script, ScriptError> {
+/// `cache` is the folder of compiled code.
+pub(crate) fn of_sqlite(file: &str, cache: Option<&Path>) -> Result<Script, ScriptError> {
     // sqlite3 reads lines, so the end of a line is one character even in a text.
     let text = without_mark(file)?.replace("\r\n", "\n");
     let text = text.as_str();
-    let compiler = Compiler::new().map_err(|error| ScriptError { line: 1, problem: format!("SQLite: {error}") })?;
+    let mut compiler = Compiler::new(cache).map_err(|error| failed(1, &error))?;
     let (mut lines, mut blocks, mut statements) = (Lines::of(text), Blocks::default(), Vec::new());
     let mut foreign_keys = false;
     let mut enforced = None;
     let mut splitter = Splitter::of(text);
-    while let Some((at, sql)) = splitter.next(&compiler, &mut lines)? {
+    while let Some((at, sql)) = splitter.next(&mut compiler, &mut lines)? {
         let line = lines.line(at);
         match compiler.kind(sql) {
             Kind::Empty => continue,
@@ -46,37 +50,49 @@ pub(crate) fn of_sqlite(file: &str) -> Result<Script, ScriptError> {
     Ok(Script { statements, foreign_keys: enforced.unwrap_or(false) })
 }
 
+fn failed(line: usize, error: &Error) -> ScriptError {
+    ScriptError { line, problem: format!("SQLite: {error}") }
+}
+
 /// Finds the ends of statements with `sqlite3_complete`.
 struct Splitter<'a> {
     text: &'a str,
-    /// The text and a zero byte.
-    bytes: Vec<u8>,
     /// The beginning of the next statement.
     at: usize,
 }
 
 impl<'a> Splitter<'a> {
     fn of(text: &'a str) -> Self {
-        Self { text, bytes: [text.as_bytes(), &[0]].concat(), at: 0 }
+        Self { text, at: 0 }
     }
 
     /// Returns the next statement with its semicolon, and its position. The last one may have no semicolon.
-    fn next(&mut self, compiler: &Compiler, lines: &mut Lines<'_>) -> Result<Option<(usize, &'a str)>, ScriptError> {
+    fn next(
+        &mut self,
+        compiler: &mut Compiler,
+        lines: &mut Lines<'_>,
+    ) -> Result<Option<(usize, &'a str)>, ScriptError> {
         self.skip_lines(compiler, lines)?;
         let text = &self.text[self.at..];
         if text.trim().is_empty() {
             return Ok(None);
         }
         let start = self.at;
-        let mut ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b';').map(|(end, _)| start + end + 1);
-        let end = ends.find(|end| is_complete_until(&mut self.bytes, start, *end)).unwrap_or(self.text.len());
+        let mut end = self.text.len();
+        for (at, _) in text.match_indices(';') {
+            let is_complete = compiler.connection.is_complete(&text[..=at]);
+            if is_complete.map_err(|error| failed(lines.line(start), &error))? {
+                end = start + at + 1;
+                break;
+            }
+        }
         self.at = end;
         let leading = text.len() - text.trim_start().len();
         Ok(Some((start + leading, self.text[start..end].trim())))
     }
 
     /// Skips lines between statements that have none: blanks, comments, and those that begin with `#`.
-    fn skip_lines(&mut self, compiler: &Compiler, lines: &mut Lines<'_>) -> Result<(), ScriptError> {
+    fn skip_lines(&mut self, compiler: &mut Compiler, lines: &mut Lines<'_>) -> Result<(), ScriptError> {
         while self.at < self.text.len() {
             let rest = &self.text[self.at..];
             let line = &rest[..rest.find('\n').map_or(rest.len(), |end| end + 1)];
@@ -87,28 +103,14 @@ impl<'a> Splitter<'a> {
                     format!(".{name} is a command of sqlite3, which is not asked: a migration must be SQL alone");
                 return Err(ScriptError { line: lines.line(self.at), problem });
             }
-            if !(is_whole && line.starts_with('#') || compiler.is_blank(line)) {
+            let is_comment = is_whole && line.starts_with('#');
+            if !is_comment && !compiler.is_blank(line).map_err(|error| failed(lines.line(self.at), &error))? {
                 break;
             }
             self.at += line.len();
         }
         Ok(())
     }
-}
-
-/// Reports whether a statement is complete at `end`, where the bytes from `start` on are looked at.
-fn is_complete_until(bytes: &mut [u8], start: usize, end: usize) -> bool {
-    let after = std::mem::replace(&mut bytes[end], 0);
-    let complete = is_complete(&bytes[start..=end]);
-    bytes[end] = after;
-    complete
-}
-
-/// Reports whether a text that ends with a zero byte ends with a complete statement.
-fn is_complete(text: &[u8]) -> bool {
-    assert_eq!(text.last(), Some(&0), "SQLite reads until a zero byte");
-    // SAFETY: the text ends with a zero byte, as checked above, and SQLite only reads it during the call.
-    unsafe { ffi::sqlite3_complete(text.as_ptr().cast()) != 0 }
 }
 
 /// The kinds of statements that matter here.
@@ -129,49 +131,60 @@ enum Kind {
 /// SQLite's compiler, with an empty database. It executes nothing.
 struct Compiler {
     connection: Connection,
-    /// The first action of the statement that is compiled.
-    first: Arc<Mutex<Option<Kind>>>,
+    first: First,
+}
+
+/// The first action of the statement that is compiled.
+#[derive(Clone, Default)]
+struct First(Arc<Mutex<Option<Kind>>>);
+
+impl First {
+    fn take(&self) -> Option<Kind> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl Rules for First {
+    fn allow(&mut self, action: Action<'_>, _: Option<&str>, _: Option<&str>) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| kind_of(action));
+        // Some pragmas take effect when they are compiled.
+        false
+    }
 }
 
 impl Compiler {
-    fn new() -> rusqlite::Result<Self> {
-        let mut connection = Connection::open_in_memory()?;
-        let first = Arc::<Mutex<Option<Kind>>>::default();
-        let found = Arc::clone(&first);
-        connection.authorizer(Some(move |context: AuthContext<'_>| {
-            found.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| kind_of(&context.action));
-            // Some pragmas take effect when they are compiled.
-            Authorization::Deny
-        }))?;
-        Ok(Self { connection, first })
+    fn new(cache: Option<&Path>) -> Result<Self, Error> {
+        let first = First::default();
+        let options = Options {
+            path: None,
+            wait: Duration::ZERO,
+            max_value_bytes: MEMORY,
+            budget: Budget::new(MEMORY, MEMORY, 0),
+            rules: Box::new(first.clone()),
+        };
+        Ok(Self { connection: Connection::open(&Library::load(cache)?, options)?, first })
     }
 
-    fn kind(&self, sql: &str) -> Kind {
-        let first = || self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let _ = first();
-        let compiled = Batch::new(&self.connection, sql).next();
-        let is_empty = matches!(compiled, Ok(None));
-        first().unwrap_or(if is_empty { Kind::Empty } else { Kind::Other })
+    fn kind(&mut self, sql: &str) -> Kind {
+        let _ = self.first.take();
+        let is_empty = matches!(self.connection.prepare(sql), Err(Error::Nothing));
+        self.first.take().unwrap_or(if is_empty { Kind::Empty } else { Kind::Other })
     }
 
     /// Reports whether a line has nothing but blanks and comments that end in it.
-    fn is_blank(&self, line: &str) -> bool {
+    fn is_blank(&mut self, line: &str) -> Result<bool, Error> {
         // A comment goes on until the end of the text; it is complete only when it has an end.
-        is_complete(&[b";", line.as_bytes(), b"\0"].concat()) && self.kind(line) == Kind::Empty
+        Ok(self.connection.is_complete(&format!(";{line}"))? && self.kind(line) == Kind::Empty)
     }
 }
 
-fn kind_of(action: &AuthAction<'_>) -> Kind {
+fn kind_of(action: Action<'_>) -> Kind {
     match action {
-        AuthAction::Transaction { operation: TransactionOperation::Begin } => Kind::Begin,
-        // rusqlite has no name for COMMIT, the only other one.
-        AuthAction::Transaction { operation: TransactionOperation::Unknown } => Kind::Commit,
-        AuthAction::Transaction { .. } | AuthAction::Savepoint { .. } => Kind::Transaction,
-        AuthAction::Pragma { pragma_name, pragma_value } => match &*pragma_name.to_ascii_lowercase() {
-            "foreign_keys" => Kind::ForeignKeys(pragma_value.map(is_on)),
-            "defer_foreign_keys" => Kind::DeferForeignKeys,
-            _ => Kind::Other,
-        },
+        Action::Transaction("BEGIN") => Kind::Begin,
+        Action::Transaction("COMMIT") => Kind::Commit,
+        Action::Transaction(_) | Action::Savepoint => Kind::Transaction,
+        Action::Pragma("foreign_keys", value) => Kind::ForeignKeys(value.map(is_on)),
+        Action::Pragma("defer_foreign_keys", _) => Kind::DeferForeignKeys,
         _ => Kind::Other,
     }
 }

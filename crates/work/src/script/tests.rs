@@ -13,7 +13,7 @@ static GRAMMAR: LazyLock<Grammar> = LazyLock::new(|| {
 });
 
 fn sqlite(file: &str) -> Result<Script, ScriptError> {
-    of_sqlite(file)
+    of_sqlite(file, None)
 }
 
 fn postgres(file: &str) -> Result<Script, ScriptError> {
