@@ -2,10 +2,12 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{Ordering, fence};
 
+use rustix::fs::{FallocateFlags, fallocate};
+use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous};
 
 use crate::codes;
@@ -17,6 +19,9 @@ const ALIVE: i64 = BASE + codes::SHM_LOCKS as i64;
 
 /// Bytes of a chunk, a multiple of the page size of every system.
 pub(crate) const CHUNK: usize = 64 * 1024;
+
+/// Bytes of a page on most systems. On others it divides the size of a page.
+const PAGE: u64 = 4096;
 
 /// The file, and the places where an instance has mapped it.
 pub(crate) struct SharedMemory {
@@ -69,10 +74,7 @@ impl SharedMemory {
             return Err(codes::EMPTY);
         }
         if size < end {
-            // A page without a block on the disk would end the process when it is written to a full disk.
-            rustix::fs::fallocate(&self.file, rustix::fs::FallocateFlags::empty(), size, end - size)
-                .or_else(|_| rustix::fs::ftruncate(&self.file, end))
-                .map_err(|_| codes::IOERR_SHMSIZE)?;
+            allocate(&self.file, size, end).map_err(|_| codes::IOERR_SHMSIZE)?;
         }
         let (access, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED | MapFlags::FIXED);
         // SAFETY: the caller promises that the place is the instance's, and the file is as long as the mapping.
@@ -113,4 +115,20 @@ impl SharedMemory {
             Err(_) => codes::IOERR_SHMLOCK,
         }
     }
+}
+
+/// Extends a file by blocks on the disk. A page without a block would end the process when it is written to a full disk.
+fn allocate(file: &File, size: u64, end: u64) -> io::Result<()> {
+    match fallocate(file, FallocateFlags::empty(), size, end - size) {
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => {}
+        done => return Ok(done?),
+    }
+    for page in size / PAGE..end / PAGE {
+        let last = (page + 1) * PAGE - 1;
+        // Another process may have extended the file and written there meanwhile.
+        if file.read_at(&mut [0], last)? == 0 {
+            file.write_all_at(&[0], last)?;
+        }
+    }
+    Ok(())
 }

@@ -24,6 +24,12 @@ fn budget() -> Budget {
 }
 
 fn open_with(path: Option<&Path>, budget: Budget) -> Connection {
+    let mut connection = connect(path, budget);
+    connection.query("PRAGMA journal_mode = WAL", &[]).unwrap();
+    connection
+}
+
+fn connect(path: Option<&Path>, budget: Budget) -> Connection {
     let library = Library::load(None).unwrap();
     let options = Options {
         path: path.map(Path::to_path_buf),
@@ -32,9 +38,7 @@ fn open_with(path: Option<&Path>, budget: Budget) -> Connection {
         budget,
         rules: Box::new(Everything),
     };
-    let mut connection = Connection::open(&library, options).unwrap();
-    connection.query("PRAGMA journal_mode = WAL", &[]).unwrap();
-    connection
+    Connection::open(&library, options).unwrap()
 }
 
 fn open(path: &Path) -> Connection {
@@ -377,4 +381,35 @@ fn what_nobody_asked_for_is_not_compiled_in() {
     for sql in ["SELECT sqrt(2)", "SELECT soundex('a')", "SELECT json('[1]')", "SELECT date('now')"] {
         assert!(connection.query(sql, &[]).is_ok(), "{sql}");
     }
+}
+
+#[test]
+fn a_full_disk_is_an_error() {
+    const FOLDER: &str = "TENON_SQLITE_FULL_DISK";
+    let Some(folder) = std::env::var_os(FOLDER).map(std::path::PathBuf::from) else {
+        // The test runs again in a process that sees a small file system, where the system allows that.
+        let folder = tempfile::tempdir().unwrap();
+        let script = format!("mount -t tmpfs -o size=1m tmpfs \"${FOLDER}\" || exit 77; exec \"$0\" --exact a_full_disk_is_an_error");
+        let mut again = std::process::Command::new("unshare");
+        again.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script]);
+        let Ok(done) = again.arg(std::env::current_exe().unwrap()).env(FOLDER, folder.path()).output() else { return };
+        let text = String::from_utf8_lossy(&done.stderr);
+        let is_allowed = done.status.code() != Some(77) && !text.starts_with("unshare: ");
+        assert!(done.status.success() || !is_allowed, "{}: {text}", done.status);
+        return;
+    };
+    let (path, rest) = (folder.join("a.db"), folder.join("rest"));
+    open(&path).query("CREATE TABLE t (a)", &[]).unwrap();
+    rusqlite::Connection::open(&path).unwrap().query_row("SELECT count(*) FROM t", [], |_| Ok(())).unwrap();
+    assert!(!folder.join("a.db-shm").exists());
+    assert!(std::fs::write(&rest, vec![0; 2 * MIB]).is_err());
+    let mut connection = connect(Some(&path), budget());
+    assert_eq!(code(connection.query("SELECT count(*) FROM t", &[]).unwrap_err()), 10);
+    std::fs::remove_file(&rest).unwrap();
+    assert_eq!(number(&mut connection, "SELECT count(*) FROM t"), 0);
+    // A statement that fills the disk fails, and nothing else.
+    let fill = "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9000) SELECT zeroblob(900) FROM n";
+    assert_eq!(code(connection.query(fill, &[]).unwrap_err()), 13);
+    connection.query("INSERT INTO t VALUES (1)", &[]).unwrap();
+    assert_eq!(number(&mut connection, "SELECT count(*) FROM t"), 1);
 }
