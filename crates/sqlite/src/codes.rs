@@ -9,6 +9,7 @@ pub(crate) const FULL: i32 = 13;
 pub(crate) const CANTOPEN: i32 = 14;
 /// Here the answer for a chunk of shared memory that does not exist yet.
 pub(crate) const EMPTY: i32 = 16;
+pub(crate) const TOOBIG: i32 = 18;
 pub(crate) const ROW: i32 = 100;
 pub(crate) const DONE: i32 = 101;
 

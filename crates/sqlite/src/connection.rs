@@ -29,6 +29,9 @@ const KEPT_TEXT: usize = 16 * 1024;
 const CELL: usize = 16;
 const CELLS: usize = 2000;
 
+/// Limit in bytes of the names and declared types of a result's columns.
+const MAX_NAMES: usize = 1_000_000;
+
 /// The number of `SQLITE_LIMIT_LENGTH`.
 const LENGTH: i32 = 0;
 
@@ -316,15 +319,23 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// As above.
+    /// The names are too long, and as above.
     pub fn columns(&mut self, prepared: Prepared) -> Result<Vec<Column>, Error> {
         let count = self.call(|functions| &functions.columns, prepared.pointer)?;
         let mut columns = Vec::new();
+        let mut bytes = 0;
         for index in 0..count {
             let name = self.call(|functions| &functions.column, (prepared.pointer, index))?;
             let name = self.text(name).unwrap_or_default();
             let declared = self.call(|functions| &functions.declared, (prepared.pointer, index))?;
-            columns.push(Column { name, declared: self.text(declared) });
+            let declared = self.text(declared);
+            // A statement may repeat a long name in each of its columns.
+            bytes += name.len() + declared.as_ref().map_or(0, String::len);
+            if bytes > MAX_NAMES {
+                let message = format!("the names of the columns have more than {MAX_NAMES} bytes");
+                return Err(Error::Sqlite { code: codes::TOOBIG, message });
+            }
+            columns.push(Column { name, declared });
         }
         Ok(columns)
     }
@@ -434,6 +445,18 @@ impl Connection {
         }
         self.call(|functions| &functions.reset, prepared.pointer)?;
         self.call(|functions| &functions.clear, prepared.pointer).map(drop)
+    }
+
+    /// Forgets the compiled statements of callers, so that the rules decide about each of them anew.
+    ///
+    /// # Errors
+    ///
+    /// As above.
+    pub fn forget(&mut self) -> Result<(), Error> {
+        while let Some((_, pointer)) = self.kept[Owner::Caller as usize].remove_lru() {
+            self.finalize(pointer)?;
+        }
+        Ok(())
     }
 
     /// Reports whether no transaction is open.
@@ -597,6 +620,6 @@ impl<'a> Row<'a> {
     }
 }
 
-fn no_memory() -> Error {
+pub(crate) fn no_memory() -> Error {
     Error::Sqlite { code: codes::NOMEM, message: "out of memory".to_owned() }
 }

@@ -1,23 +1,32 @@
 //! The host's own statements. They are kept by their text, apart from those of callers.
 
-use crate::connection::{Connection, Owner, Prepared, Row};
+use crate::connection::{Connection, Owner, Prepared, Row, no_memory};
 use crate::error::Error;
 use crate::value::{Value, ValueRef};
+
+/// Limit in bytes of the rows of a statement of the host.
+const MAX_ROWS: usize = 32 << 20;
 
 impl Connection {
     /// Runs a statement, and returns its rows.
     ///
     /// # Errors
     ///
-    /// SQLite's errors, and the instance has ended, here and below.
+    /// The rows need too much memory, SQLite's errors, and the instance has ended, here and below.
     pub fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Vec<Value>>, Error> {
         self.with(sql, |connection, prepared| {
             connection.bind_all(prepared, values)?;
             let columns = connection.columns(prepared)?.len();
-            let mut rows = Vec::new();
+            let (mut rows, mut bytes) = (Vec::new(), 0);
             while connection.step(prepared)? {
                 let row = connection.row();
-                rows.push((0..columns).map(|index| row.get(index).map(ValueRef::to_value)).collect::<Result<_, _>>()?);
+                let values = (0..columns).map(|index| row.get(index).map(ValueRef::to_value));
+                let row: Vec<Value> = values.collect::<Result<_, _>>()?;
+                bytes += row.iter().map(Value::size).sum::<usize>();
+                if bytes > MAX_ROWS {
+                    return Err(no_memory());
+                }
+                rows.push(row);
             }
             Ok(rows)
         })

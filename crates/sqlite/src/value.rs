@@ -1,5 +1,8 @@
 //! Values of SQLite.
 
+/// Bytes that an allocation costs besides its own.
+const ALLOCATION: usize = 16;
+
 /// A value to bind, or of a result.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
@@ -13,6 +16,18 @@ pub enum Value {
     Text(String),
     /// BLOB.
     Blob(Vec<u8>),
+}
+
+impl Value {
+    /// Bytes of memory that the value holds.
+    pub(crate) fn size(&self) -> usize {
+        let more = match self {
+            Self::Text(text) => text.len() + ALLOCATION,
+            Self::Blob(bytes) => bytes.len() + ALLOCATION,
+            Self::Null | Self::Integer(_) | Self::Real(_) => 0,
+        };
+        size_of::<Self>() + more
+    }
 }
 
 impl From<&str> for Value {

@@ -389,7 +389,9 @@ fn a_full_disk_is_an_error() {
     let Some(folder) = std::env::var_os(FOLDER).map(std::path::PathBuf::from) else {
         // The test runs again in a process that sees a small file system, where the system allows that.
         let folder = tempfile::tempdir().unwrap();
-        let script = format!("mount -t tmpfs -o size=1m tmpfs \"${FOLDER}\" || exit 77; exec \"$0\" --exact a_full_disk_is_an_error");
+        let script = format!(
+            "mount -t tmpfs -o size=1m tmpfs \"${FOLDER}\" || exit 77; exec \"$0\" --exact a_full_disk_is_an_error"
+        );
         let mut again = std::process::Command::new("unshare");
         again.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script]);
         let Ok(done) = again.arg(std::env::current_exe().unwrap()).env(FOLDER, folder.path()).output() else { return };
@@ -412,4 +414,23 @@ fn a_full_disk_is_an_error() {
     assert_eq!(code(connection.query(fill, &[]).unwrap_err()), 13);
     connection.query("INSERT INTO t VALUES (1)", &[]).unwrap();
     assert_eq!(number(&mut connection, "SELECT count(*) FROM t"), 1);
+}
+
+#[test]
+fn what_the_host_holds_has_bounds() {
+    let mut connection = memory();
+    let name = "n".repeat(300_000);
+    let sql = format!("WITH t(\"{name}\") AS (SELECT 1) SELECT * FROM (SELECT *, *, *, * FROM t)");
+    let prepared = connection.prepare(&sql).unwrap();
+    assert_eq!(code(connection.columns(prepared).unwrap_err()), 18);
+    connection.finish(prepared).unwrap();
+    connection.query("CREATE TABLE p (a INTEGER PRIMARY KEY)", &[]).unwrap();
+    connection.query("CREATE TABLE c (a REFERENCES p)", &[]).unwrap();
+    connection.query("PRAGMA foreign_keys = OFF", &[]).unwrap();
+    let rows =
+        "INSERT INTO c WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) SELECT i FROM n";
+    connection.query(rows, &[1000.into()]).unwrap();
+    assert_eq!(connection.query("PRAGMA foreign_key_check", &[]).unwrap().len(), 1000);
+    connection.query(rows, &[400_000.into()]).unwrap();
+    assert_eq!(code(connection.query("PRAGMA foreign_key_check", &[]).unwrap_err()), 7);
 }
