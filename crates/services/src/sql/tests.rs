@@ -102,6 +102,29 @@ async fn a_statement_of_the_sidecar_allows_no_callers_one() {
 }
 
 #[tokio::test]
+async fn a_request_reads_no_state_of_another_one() {
+    let sql = Tested::open("sql").await;
+    let ask = async |statement: &str| sql.ask("POST /sql/query", &NONE, &body(statement)).await.body;
+    let read = [
+        "SELECT last_insert_rowid() AS a, changes() AS b, total_changes() AS c",
+        "WITH w AS (SELECT last_insert_rowid() AS a, changes() AS b, total_changes() AS c) SELECT * FROM w",
+        "SELECT * FROM v",
+    ];
+    ask("CREATE TABLE t (a INTEGER PRIMARY KEY)").await;
+    ask("CREATE VIEW v AS SELECT last_insert_rowid() AS a, changes() AS b, total_changes() AS c").await;
+    for _ in 0..3 {
+        for statement in read {
+            let found = ask(statement).await;
+            assert!(found.contains("\"rows\":[{\"a\":0,\"b\":0,\"c\":0}]"), "{statement}: {found}");
+            ask("INSERT INTO t SELECT coalesce(max(a), 40) + 2 FROM t").await;
+        }
+    }
+    let both = batch_of(&["INSERT INTO t VALUES (7)", read[0], read[1]], true);
+    let own = sql.ask("POST /sql/batch", &NONE, &both).await.body;
+    assert_eq!(own.matches("{\"a\":7,\"b\":1,\"c\":1}").count(), 2, "{own}");
+}
+
+#[tokio::test]
 async fn two_requests_do_not_end_the_server() {
     let sql = Tested::open("sql").await;
     assert_eq!(sql.ask("POST /sql/execute", &NONE, &body("CREATE TABLE t (bio TEXT)")).await.status, 200);

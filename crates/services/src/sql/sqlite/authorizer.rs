@@ -67,6 +67,8 @@ pub(crate) struct Notes {
     pub(crate) rebuilds: Arc<AtomicBool>,
     /// Set once the connection has served a request.
     pub(crate) used: Arc<AtomicBool>,
+    /// Set when a statement that reads the request's own state is compiled: another request must not find it compiled.
+    pub(crate) of_session: Arc<AtomicBool>,
     /// Set when a statement is refused because it would read an earlier request's state.
     pub(crate) wants_fresh: Arc<AtomicBool>,
 }
@@ -86,16 +88,21 @@ impl Authorizer {
         Self { access, notes }
     }
 
-    fn refuses(&self, action: Action<'_>, within: Option<&str>) -> Option<&'static str> {
+    fn refuses(&self, action: Action<'_>) -> Option<&'static str> {
         use Action as A;
         let read_only = self.access.read_only.then_some("only statements that read are allowed");
         let unlisted = |table| (!self.may_name(table)).then_some(UNLISTED);
         let listed = self.access.is_listed().then_some("only statements that read or change rows are allowed");
         match action {
-            // In a trigger it returns the result of the statement itself.
-            A::Function(name) if within.is_none() && self.is_of_session(name) => {
-                self.notes.wants_fresh.store(true, Ordering::Relaxed);
-                Some("a fresh connection is needed")
+            // Also in a trigger, because SQLite names a trigger, a view and a part of a `WITH` alike.
+            A::Function(name) if is_of_session(name) => {
+                if self.notes.used.load(Ordering::Relaxed) {
+                    self.notes.wants_fresh.store(true, Ordering::Relaxed);
+                    Some("a fresh connection is needed")
+                } else {
+                    self.notes.of_session.store(true, Ordering::Relaxed);
+                    None
+                }
             }
             A::Function(name) => (!functions::is_allowed(name)).then_some(FUNCTION),
             A::Select | A::Recursive => None,
@@ -119,12 +126,6 @@ impl Authorizer {
         }
     }
 
-    /// Reports whether a function reads an earlier request's state.
-    fn is_of_session(&self, function: &str) -> bool {
-        self.notes.used.load(Ordering::Relaxed)
-            && SESSION_FUNCTIONS.iter().any(|name| name.eq_ignore_ascii_case(function))
-    }
-
     /// Reports whether a statement may name a table. Every table has to be listed, even behind a view or trigger: SQLite
     /// reports the name of a view or trigger, but also that of a part of the client's own `WITH`. The tables that keep a
     /// listed virtual table, and the statistics, are read by SQLite's own statements; for the client's, [`may_open`] decides.
@@ -138,15 +139,20 @@ impl Authorizer {
     }
 }
 
+/// Reports whether a function reads the state of the connection.
+fn is_of_session(function: &str) -> bool {
+    SESSION_FUNCTIONS.iter().any(|name| name.eq_ignore_ascii_case(function))
+}
+
 impl Rules for Authorizer {
-    fn allow(&mut self, action: Action<'_>, schema: Option<&str>, within: Option<&str>) -> bool {
+    fn allow(&mut self, action: Action<'_>, schema: Option<&str>, _: Option<&str>) -> bool {
         if self.notes.own.load(Ordering::Relaxed) {
             return true;
         }
         if schema.is_some_and(|name| name.eq_ignore_ascii_case(TEMPORARY)) {
             self.notes.temporary.store(true, Ordering::Relaxed);
         }
-        match self.refuses(action, within) {
+        match self.refuses(action) {
             None => true,
             Some(why) => {
                 *self.notes.reason.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);

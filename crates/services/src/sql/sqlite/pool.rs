@@ -258,7 +258,8 @@ impl Drop for Pooled {
         let Some(mut member) = self.member.take() else { return };
         let is_clean = !member.notes.temporary.load(Ordering::Relaxed)
             && member.connection.memory() <= KEPT_MEMORY
-            && matches!(member.connection.is_autocommit(), Ok(true));
+            && matches!(member.connection.is_autocommit(), Ok(true))
+            && (!member.notes.of_session.swap(false, Ordering::Relaxed) || member.connection.forget().is_ok());
         if is_clean {
             member.notes.used.store(true, Ordering::Relaxed);
             member.connection.watch(None, None);
