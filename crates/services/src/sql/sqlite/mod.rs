@@ -56,7 +56,11 @@ impl SqlStore for SqliteSql {
         let mut connection = self.pool.acquire().await.map_err(Failed::before)?;
         let limits = self.limits.clone();
         let interrupter = connection.interrupter();
-        let work = move || run(connection, &request, &limits);
+        let work = move || {
+            let result = run(&mut connection, &request, &limits);
+            connection.settle();
+            result
+        };
         let done = tokio::task::spawn_blocking(work).await;
         interrupter.defuse();
         done.map_err(|error| Failed::before(SqlError::Internal(error.to_string())))?
@@ -95,12 +99,12 @@ impl SqlStore for SqliteSql {
     }
 }
 
-fn run(mut pooled: Pooled, request: &SqlRequest, limits: &Limits) -> Result<Answer, Failed> {
-    let result = run_on(&mut pooled, request, limits);
+fn run(pooled: &mut Pooled, request: &SqlRequest, limits: &Limits) -> Result<Answer, Failed> {
+    let result = run_on(pooled, request, limits);
     if result.is_err() && pooled.wants_fresh() {
         // Nothing has happened: statements before the refused one were rolled back with it.
         pooled.refresh().map_err(|error| Failed::before(sql_error(error)))?;
-        return run_on(&mut pooled, request, limits);
+        return run_on(pooled, request, limits);
     }
     result
 }
@@ -132,7 +136,7 @@ fn run_on(pooled: &mut Pooled, request: &SqlRequest, limits: &Limits) -> Result<
             foreign_keys::require_no_more(pooled, before).map_err(Failed::before)?;
         }
         let last = request.statements.len().saturating_sub(1);
-        pooled.control("COMMIT").map_err(|error| Failed::of(last, sql_error(error)))?;
+        pooled.commit().map_err(|error| Failed::of(last, error))?;
         Ok(answer)
     });
     if result.is_err() {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tenon_sqlite::{Budget, Connection, Error, Library, Options};
+use tenon_sqlite::{Budget, Connection, Error, Library, Options, Value};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::authorizer::{Authorizer, Notes};
@@ -16,8 +16,11 @@ use crate::{Limits, ServicesError};
 /// Bytes of memory beyond which a connection is not used again, because an instance's memory never shrinks.
 const KEPT_MEMORY: usize = 32 * 1024 * 1024;
 
-/// Time to roll a transaction back.
-const ROLLBACK: Duration = Duration::from_secs(5);
+/// Time to commit a transaction or to roll it back.
+const END: Duration = Duration::from_secs(5);
+
+/// Number of pages in the write-ahead log from which on it is copied into the database.
+const LONG_LOG: i64 = 1000;
 
 /// The connections. Cloning shares them.
 #[derive(Clone)]
@@ -72,15 +75,24 @@ impl Pool {
         let place = Arc::clone(&self.0.places).acquire_owned();
         let Ok(Ok(place)) = tokio::time::timeout(self.0.wait, place).await else { return Err(SqlError::Busy) };
         let idle = self.idle().pop();
-        let member = match idle {
-            Some(member) => member,
+        let (member, place) = match idle {
+            Some(member) => (member, place),
             None => {
                 let pool = self.clone();
-                let connected = tokio::task::spawn_blocking(move || pool.connect()).await;
-                connected.map_err(|error| SqlError::Internal(error.to_string()))?.map_err(sql_error)?
+                // The place is taken until the connection is made, also when the client has left by then.
+                let connected = tokio::task::spawn_blocking(move || (pool.connect(), place)).await;
+                let (member, place) = connected.map_err(|error| SqlError::Internal(error.to_string()))?;
+                (member.map_err(sql_error)?, place)
             }
         };
-        Ok(Pooled { member: Some(member), deadline: None, left: None, pool: self.clone(), _place: place })
+        Ok(Pooled {
+            member: Some(member),
+            deadline: None,
+            left: None,
+            has_written: false,
+            pool: self.clone(),
+            _place: place,
+        })
     }
 
     pub(crate) fn is_read_only(&self) -> bool {
@@ -110,7 +122,8 @@ impl Pool {
         };
         let mut connection = Connection::open(library, options)?;
         notes.own.store(true, Ordering::Relaxed);
-        for pragma in ["journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"] {
+        // A COMMIT that copied the log could run out of time after it has committed: see `Pooled::settle`.
+        for pragma in ["journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "wal_autocheckpoint = 0"] {
             connection.query(&format!("PRAGMA {pragma}"), &[])?;
         }
         if access.read_only {
@@ -126,6 +139,8 @@ pub(crate) struct Pooled {
     member: Option<Member>,
     deadline: Option<Instant>,
     left: Option<Arc<AtomicBool>>,
+    /// Set once the request may have made the log longer.
+    has_written: bool,
     pool: Pool,
     _place: OwnedSemaphorePermit,
 }
@@ -193,6 +208,11 @@ impl Pooled {
         self.connection().is_over()
     }
 
+    /// Sets the time at which statements are interrupted to that of one request from now on.
+    pub(crate) fn set_timeout(&mut self) {
+        self.set_deadline(Instant::now() + self.pool.0.timeout);
+    }
+
     /// Sets the time at which statements are interrupted.
     pub(crate) fn set_deadline(&mut self, deadline: Instant) {
         self.deadline = Some(deadline);
@@ -207,6 +227,7 @@ impl Pooled {
     /// Sets whether the statement that runs is a VACUUM.
     pub(crate) fn set_vacuuming(&mut self, vacuuming: bool) {
         self.notes().vacuuming.store(vacuuming, Ordering::Relaxed);
+        self.has_written |= vacuuming;
     }
 
     /// Runs the sidecar's own statements, without the authorizer's rules.
@@ -222,12 +243,46 @@ impl Pooled {
         self.own(|connection| connection.query(sql, &[]).map(drop))
     }
 
+    /// Commits the transaction. A COMMIT that has begun has time of its own, because it may have happened when it is
+    /// interrupted, and an error means that nothing was written.
+    pub(crate) fn commit(&mut self) -> Result<(), SqlError> {
+        if self.is_over() {
+            return Err(SqlError::TimedOut);
+        }
+        self.connection().watch(Some(Instant::now() + END), None);
+        let committed = self.control("COMMIT").map_err(sql_error);
+        self.watch();
+        self.has_written = !self.access().read_only;
+        committed
+    }
+
+    /// Returns the connection to the pool. A long log is copied into the database before, after the answer.
+    pub(crate) fn settle(mut self) {
+        if self.has_written && self.has_long_log() {
+            tokio::task::spawn_blocking(move || {
+                self.connection().watch(None, None);
+                if let Err(error) = self.control("PRAGMA wal_checkpoint(PASSIVE)") {
+                    tracing::warn!("SQLite: the write-ahead log could not be copied: {error}");
+                }
+            });
+        }
+    }
+
+    fn has_long_log(&mut self) -> bool {
+        self.connection().watch(None, None);
+        let counted = self.own(|connection| connection.query("PRAGMA wal_checkpoint(NOOP)", &[]));
+        match counted.ok().and_then(|rows| rows.into_iter().next()).as_deref() {
+            Some([_, Value::Integer(pages), Value::Integer(copied)]) => pages - copied >= LONG_LOG,
+            _ => false,
+        }
+    }
+
     /// Ends a transaction if one is open; after some failures SQLite has ended it already, or its connection has ended.
     pub(crate) fn roll_back(&mut self) {
         if self.connection().is_autocommit().unwrap_or(true) {
             return;
         }
-        (self.deadline, self.left) = (Some(Instant::now() + ROLLBACK), None);
+        (self.deadline, self.left) = (Some(Instant::now() + END), None);
         self.watch();
         if let Err(error) = self.control("ROLLBACK") {
             tracing::error!("SQLite: a transaction could not be rolled back: {error}");

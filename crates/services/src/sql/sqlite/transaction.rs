@@ -19,7 +19,9 @@ pub(crate) struct Transaction {
 impl Transaction {
     /// Begins as a writer. The connection is fresh, so that `changes()` and the like refer to the transaction.
     pub(super) async fn begin(mut pooled: Pooled, foreign_keys: bool) -> Result<Self, SqlError> {
+        let interrupter = pooled.interrupter();
         let work = move || {
+            pooled.set_timeout();
             if pooled.is_used() {
                 pooled.refresh().map_err(sql_error)?;
             }
@@ -31,7 +33,9 @@ impl Transaction {
             let before = if foreign_keys { None } else { Some(foreign_keys::violations(&mut pooled)?) };
             Ok(Self { pooled, before })
         };
-        blocking(work).await.unwrap_or_else(Err)
+        let begun = blocking(work).await;
+        interrupter.defuse();
+        begun.unwrap_or_else(Err)
     }
 
     pub(super) async fn run(
@@ -60,10 +64,11 @@ impl Transaction {
         let work = move || {
             pooled.set_deadline(deadline);
             let checked = before.map_or(Ok(()), |before| foreign_keys::require_no_more(&mut pooled, &before));
-            let committed = checked.and_then(|()| pooled.control("COMMIT").map_err(sql_error));
+            let committed = checked.and_then(|()| pooled.commit());
             if committed.is_err() {
                 pooled.roll_back();
             }
+            pooled.settle();
             committed
         };
         blocking(work).await?
