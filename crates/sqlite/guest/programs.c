@@ -22,7 +22,7 @@ static void report_root(sqlite3 *db, int schema, int root) {
   report(db, schema, "");
 }
 
-/* Reports the virtual table of a connection to one. Those that need no CREATE have the name of their module. */
+/* Reports the virtual table of a connection to one. One that needs no CREATE has the name of its module, and no schema. */
 static void report_virtual(sqlite3 *db, VTable *opened) {
   int schema;
   HashElem *each;
@@ -32,7 +32,7 @@ static void report_virtual(sqlite3 *db, VTable *opened) {
       if (IsVirtual(table) && sqlite3GetVTable(db, table) == opened) return report(db, schema, table->zName);
     }
   }
-  report(db, 0, opened->pMod->zName);
+  host_opens("", opened->pMod->zName);
 }
 
 static void report_operations(sqlite3 *db, const VdbeOp *operations, int count) {

@@ -48,10 +48,15 @@ pub(crate) fn bytes<'a>(
 
 /// Reads a C string; none for a null pointer.
 pub(crate) fn text<'a>(memory: Memory, store: impl wasmtime::AsContext, at: u32) -> Option<&'a [u8]> {
-    let size = memory.data_size(&store);
-    let most = size.checked_sub(at as usize)?.min(MAX_NAME);
-    let rest: &[u8] = bytes(memory, store, at, most)?;
-    (at != 0).then(|| rest.split(|byte| *byte == 0).next().unwrap_or_default())
+    let most = memory.data_size(&store).checked_sub(at as usize)?.min(MAX_NAME);
+    if at == 0 {
+        return None;
+    }
+    // SAFETY: the place is in the memory.
+    let start = unsafe { memory.data_ptr(&store).add(at as usize) };
+    // SAFETY: so are `most` bytes from it. No reference to them is made, because other processes may write to later ones.
+    let length = (0..most).find(|length| unsafe { start.add(*length).read() } == 0).unwrap_or(most);
+    bytes(memory, store, at, length).map(|text| &*text)
 }
 
 fn range<'a>(caller: &Caller<'_, Host>, at: u32, count: i32) -> Option<&'a mut [u8]> {

@@ -43,6 +43,9 @@ const SESSION_FUNCTIONS: [&str; 3] = ["changes", "last_insert_rowid", "total_cha
 /// The reason for a table that is not listed.
 pub(super) const UNLISTED: &str = "a table is not among those that are allowed";
 
+/// The table in which AUTOINCREMENT counts.
+pub(super) const COUNTERS: &str = "sqlite_sequence";
+
 /// The reason for a function that is not allowed.
 pub(super) const FUNCTION: &str = "a function is not among those that are allowed";
 
@@ -163,9 +166,9 @@ impl Rules for Authorizer {
 }
 
 /// Reports whether the rights allow a statement to open a table. SQLite names the table itself here, and not a part of a
-/// `WITH`, a view or an alias. `shadowed` is the virtual table that the table keeps, if it keeps one.
-pub(super) fn may_open(access: &SqlAccess, table: &str, shadowed: Option<&str>) -> bool {
+/// `WITH`, a view or an alias. `shadowed` is the virtual table that the table keeps, if it keeps one. A function has no schema.
+pub(super) fn may_open(access: &SqlAccess, schema: &str, table: &str, shadowed: Option<&str>) -> bool {
     access.allows_in_any_case(table)
-        || TABLE_FUNCTIONS.contains(&table)
+        || (schema.is_empty() && TABLE_FUNCTIONS.contains(&table))
         || shadowed.is_some_and(|name| access.allows_in_any_case(name))
 }
