@@ -1,5 +1,5 @@
 /**
- * The addon, `tenon-server` and the tests have one wasmtime. What cargo features change in it, such as a proposal or a collector,
+ * The addon, `tenon-server` and the tests have one wasmtime. The changes of cargo features in it, such as a proposal or a collector,
  * would otherwise be tried with one of them and served by another.
  */
 import { spawnSync } from "node:child_process";

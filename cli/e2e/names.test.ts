@@ -74,7 +74,7 @@ const manifest = (type: string) => `{"name":"names","version":"1.0.0","type":"${
 
 const expected = (form: string) => Object.fromEntries(names.map((name) => [name, `${form} ${name}`]));
 
-/** What a handler needs from the code that the build adds: random values, timers, the text of an error. */
+/** The parts that the build adds for a handler: random values, timers, the text of an error. */
 const works = `{ found, uuid: crypto.randomUUID().length, waited: await new Promise((done) => setTimeout(() => done(1), 1)) }`;
 
 test.each([

@@ -22,7 +22,7 @@ export class Insertions {
     return this.#all.length === 0;
   }
 
-  /** Inserts a text before a place. Of two for one place, the one that was given first comes first. */
+  /** Inserts a text before a place. Two texts for one place keep the order in which they were given. */
   before(at: number, put: string): void {
     this.#all.push({ at, put, isEnd: false });
   }

@@ -137,7 +137,7 @@ function namesTo(paths: Iterable<string>): Map<string, Set<string>> {
 }
 
 interface Mark {
-  /** What the path means: another text is another meaning. */
+  /** The meaning of the path: another text is another meaning. */
   readonly text: string;
   readonly isFile: boolean;
   /** Milliseconds of the clock; 0 when there is nothing. */

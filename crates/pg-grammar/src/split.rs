@@ -95,7 +95,7 @@ impl Grammar {
                     start = take(&mut pieces, file, start..end, &json, is_last)?;
                     size = if start == before { size.saturating_mul(2) } else { PART };
                 }
-                // What is wrong with a part may be its end.
+                // The mistake in a part may be its end.
                 _ if !is_last => size = size.saturating_mul(2),
                 Some(Err(wrong)) => return Err(self.explained(file, start, start + wrong.at, wrong.message)),
                 None => {

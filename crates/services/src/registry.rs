@@ -42,7 +42,7 @@ pub(crate) struct Dev {
     pub(crate) open: fn(DevOpening<'_>) -> Result<DevPart, ServicesError>,
 }
 
-/// What a part of the development services is made of.
+/// The parameters of a part of the development services.
 pub(crate) struct DevOpening<'a> {
     pub(crate) path: &'a Path,
     pub(crate) host: &'a HostSlot,

@@ -1,4 +1,4 @@
-//! What all connections of one service hold together.
+//! The sums over all connections of one service.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

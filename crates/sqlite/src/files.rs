@@ -18,7 +18,7 @@ const MAX_OPEN: usize = 256;
 /// Permissions of a new database, less those that the process masks.
 const MODE: u32 = 0o644;
 
-/// What a file is to its connection.
+/// The role of a file for its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Database,

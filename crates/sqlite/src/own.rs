@@ -1,7 +1,9 @@
 //! The host's own statements. They are kept by their text, apart from those of callers.
 
-use crate::connection::{Connection, Owner, Prepared, Row, no_memory};
+use crate::connection::{Connection, no_memory};
 use crate::error::Error;
+use crate::row::Row;
+use crate::statement::{Owner, Prepared};
 use crate::value::{Value, ValueRef};
 
 /// Limit in bytes of the rows of a statement of the host.

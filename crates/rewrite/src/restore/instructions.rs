@@ -1,4 +1,4 @@
-//! What an instruction can change: an arm for each instruction of each proposal.
+//! The state that an instruction can change: an arm for each instruction of each proposal.
 //!
 //! An instruction is allowed here when all that it can change is reset: a memory, a global, or values that end with the call. A
 //! new instruction of wasmparser has no arm, so this file does not compile until somebody has thought of it. Only a proposal
@@ -10,7 +10,7 @@ use wasmparser::{Operator, for_each_operator};
 ///
 /// # Errors
 ///
-/// What it can change that resetting leaves.
+/// The changes of it that resetting leaves.
 pub(super) fn check(operator: &Operator<'_>) -> Result<(), &'static str> {
     macro_rules! check {
         ($(@$proposal:ident $op:ident $({ $($arg:ident: $type:ty),* })? => $visit:ident ($($arity:tt)*))*) => {
@@ -31,7 +31,7 @@ const THREADS: Result<(), &str> = Err("code is made for threads");
 const STACKS: Result<(), &str> = Err("code can switch stacks");
 const FOREIGN: Result<(), &str> = Err("code has instructions of a proposal that guests do not get");
 
-/// What resetting leaves of the changes of an instruction.
+/// The changes of an instruction that resetting leaves.
 #[rustfmt::skip] // one line each
 macro_rules! left {
     // These compute, and write to memories and globals. `memory.grow` is found where the memory is reset.

@@ -173,7 +173,7 @@ fn components_without_code_are_no_matter() {
     Validator::new().validate_all(&made).unwrap();
 }
 
-/// A proposal that is new in wasmparser has no arm, and does not compile. Of the others, those that guests do not get are refused.
+/// A proposal that is new in wasmparser has no arm, and does not compile. Those that guests do not get are refused.
 #[test]
 fn every_instruction_is_allowed_or_refused() {
     let all = instructions::all();

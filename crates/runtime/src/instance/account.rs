@@ -1,8 +1,8 @@
 //! The one sum of the bytes that the host holds for a request (`max_held_bytes`).
 //!
 //! Everything outside of the resource table has a [`Charge`], taken before the bytes are held and given back when it is
-//! dropped. The table has one charge for all of its resources ([`TableCharge`]). Growth is added to that at once. What a
-//! guest lets go is found by measuring the table anew, at the latest when the sum would pass its limit.
+//! dropped. The table has one charge for all of its resources ([`TableCharge`]). Growth is added to that at once. Resources that a
+//! guest lets go are found by measuring the table anew, at the latest when the sum would pass its limit.
 
 use std::any::Any;
 use std::sync::Arc;

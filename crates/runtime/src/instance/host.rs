@@ -162,7 +162,7 @@ impl Host {
             self.started = Instant::now();
         }
         self.calls.clear();
-        // What the requests before have left in a shared instance counts.
+        // Leftovers of earlier requests in a shared instance count.
         let _ = self.resources.measure(&mut self.table);
         self.log.begin(&caller);
         self.egress.begin(caller);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// What the statements find.
+/// The schema and rows that the statements find.
 pub(super) const SCHEMA: [&str; 9] = [
     "CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT, b REAL, c BLOB)",
     "CREATE TABLE u (id INTEGER PRIMARY KEY, t INTEGER REFERENCES t ON DELETE CASCADE, a TEXT)",

@@ -231,7 +231,7 @@ fn explained(pooled: &Pooled, error: SqlError) -> SqlError {
     }
 }
 
-/// What a result may take.
+/// The bounds of a result.
 struct Room<'a> {
     limits: &'a Limits,
     charge: &'a Charge,
