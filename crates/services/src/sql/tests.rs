@@ -262,6 +262,7 @@ async fn lists_hold_for_natural_joins_views_and_tables_of_the_same_prefix() {
     ] {
         let answer = sql.ask("POST /sql/query", &NONE, &body(statement)).await;
         assert_eq!(answer.status, 403, "{statement}: {}", answer.body);
+        assert!(!answer.body.contains("secrets"), "{statement}: {}", answer.body);
     }
     assert_eq!(
         sql.ask("POST /sql/query", &NONE, &body("SELECT a.x FROM open a NATURAL JOIN open b")).await.status,

@@ -216,15 +216,10 @@ fn run_all(pooled: &mut Pooled, request: &SqlRequest, limits: &Limits) -> Result
     Ok(Answer { body, replayed: false })
 }
 
-/// Adds the reason of a refusal to an error, because SQLite does not report it.
+/// Gives the reason of a refusal in place of SQLite's text, which names tables and columns, or nothing at all.
 fn explained(pooled: &Pooled, error: SqlError) -> SqlError {
     match (error, pooled.refusal()) {
-        // The second text is that of a VACUUM, which runs statements of its own.
-        (SqlError::Forbidden(text), Some(reason))
-            if matches!(text.as_str(), "not authorized" | "authorization denied") =>
-        {
-            SqlError::Forbidden(reason.to_owned())
-        }
+        (SqlError::Forbidden(_), Some(reason)) => SqlError::Forbidden(reason.to_owned()),
         // SQLite reports a refused function as an error of the statement.
         (SqlError::Database(_), Some(reason @ authorizer::FUNCTION)) => SqlError::Forbidden(reason.to_owned()),
         (error, _) => error,
@@ -313,6 +308,8 @@ impl Shape {
         let columns = connection.columns(prepared).map_err(sql_error)?;
         let booleans = columns.iter().map(|column| values::is_boolean(column.declared.as_deref())).collect();
         let names: Vec<String> = columns.into_iter().map(|column| column.name).collect();
+        // The writer keeps each name three times: as it is, for the answer, and as a key in JSON.
+        room.charge.take(names.iter().map(|name| 10 * name.len() + 100).sum())?;
         let writer = ResultWriter::new(&names, room.limits, room.taken).charged(room.charge.clone());
         Ok(Self { writer, names, booleans })
     }
