@@ -21,7 +21,9 @@ const CODE: &str = "cwasm";
 
 /// Compiles the modules into the cache folder, which other users may read then.
 pub(crate) async fn into_cache(configuration: &Path) -> Result<ExitCode, ServerError> {
-    let configuration = Configuration::read(configuration)?.without_reach();
+    let configuration = Configuration::read(configuration)?;
+    let has_sidecars = configuration.has_sidecars_in_process();
+    let configuration = configuration.without_reach();
     tenon_log::start("info", &configuration.log_format)?;
     let mut config = configuration.runtime(&mut InProcessSidecars::default()).await?;
     let Some(cache) = config.cache.clone() else {
@@ -35,6 +37,9 @@ pub(crate) async fn into_cache(configuration: &Path) -> Result<ExitCode, ServerE
     // A module that could not be compiled is in the log, and an image must not lack it.
     let ready = runtime.ready_modules().len();
     drop(runtime);
+    if has_sidecars {
+        tenon_services::compile_sqlite(&cache)?;
+    }
     open_for_reading(&cache)?;
     note("Compile", &format!("{ready} of {modules} modules, into {}", cache.display()));
     Ok(if ready == modules { ExitCode::SUCCESS } else { ExitCode::from(crate::FAILED) })
@@ -86,6 +91,9 @@ pub(crate) fn in_place(path: &Path, cpu: &str) -> Result<ExitCode, ServerError> 
             }
         };
         replaced.insert(name.to_string(), (component, code));
+    }
+    if configuration.has_sidecars_in_process() {
+        tenon_services::compile_sqlite(&configuration.folder)?;
     }
     rewrite(path, &replaced).map_err(|error| failed(path, error))?;
     for (component, _) in replaced.values() {

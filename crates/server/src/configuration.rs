@@ -16,7 +16,7 @@ use tenon_transport::{Allow, Sidecar};
 use tenon_work::{Declaration, QueueOptions, Tasks, Work, WorkError};
 
 use crate::error::ServerError;
-use crate::in_process::{InProcessSidecars, SidecarValue};
+use crate::in_process::{InProcessSidecars, Places, SidecarValue};
 use crate::{overrides, values};
 
 /// The version of the format; `cli/src/build/server-folder.ts` writes it.
@@ -140,6 +140,18 @@ impl Configuration {
         self.modules.iter().map(|(name, module)| (name.as_str(), module.source.as_path()))
     }
 
+    /// The folders of sidecars in this process. The code that `compile --in-place` has written is beside the configuration.
+    pub(crate) fn places(&self) -> Places<'_> {
+        let cache = if self.trust_compiled { Some(self.folder.clone()) } else { crate::cache_folder() };
+        Places { folder: &self.folder, cache }
+    }
+
+    /// Reports whether a sidecar is served in this process.
+    pub(crate) fn has_sidecars_in_process(&self) -> bool {
+        let own = self.modules.values().filter_map(|module| module.sidecars.as_ref());
+        own.chain([&self.sidecars]).flat_map(BTreeMap::values).any(|each| matches!(each, SidecarValue::InProcess(_)))
+    }
+
     /// Reads no secrets, and connects to no sidecar: for a server that only compiles.
     pub(crate) fn without_reach(mut self) -> Self {
         self.sidecars.clear();
@@ -171,7 +183,7 @@ impl Configuration {
     pub(crate) async fn sidecar(&self, name: &str, sidecars: &mut InProcessSidecars) -> Result<Sidecar, ServerError> {
         let one = self.sidecars.get_key_value(name).map(|(name, value)| (name.clone(), value.clone()));
         let one = BTreeMap::from_iter(one);
-        let placed = sidecars.place(&one, "sidecars", &self.folder).await?.pop();
+        let placed = sidecars.place(&one, "sidecars", &self.places()).await?.pop();
         placed.ok_or_else(|| {
             ServerError::Usage(format!("there is no sidecar `{name}` in the configuration: give an address"))
         })
@@ -201,7 +213,7 @@ impl Configuration {
         let mut modules = Vec::new();
         for (name, module) in &self.modules {
             let own = match &module.sidecars {
-                Some(own) => Some(sidecars.place(own, &format!("modules.{name}.sidecars"), &self.folder).await?),
+                Some(own) => Some(sidecars.place(own, &format!("modules.{name}.sidecars"), &self.places()).await?),
                 None => None,
             };
             let policy = module.policy(own, environments.remove(name));
@@ -218,7 +230,7 @@ impl Configuration {
         });
         Ok(RuntimeConfig {
             modules,
-            sidecars: sidecars.place(&self.sidecars, "sidecars", &self.folder).await?,
+            sidecars: sidecars.place(&self.sidecars, "sidecars", &self.places()).await?,
             allow: allow(&self.outbound_allow)
                 .map_err(|wrong| ServerError::Usage(format!("outboundAllow: {wrong}")))?,
             environment: environment(&self.env, &secrets),

@@ -1,7 +1,7 @@
 //! Sidecars in the server's process.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use http_body_util::BodyExt;
 use serde::Deserialize;
@@ -20,6 +20,14 @@ pub(crate) enum SidecarValue {
     Address(String),
     /// [`SidecarSettings`], with `urlFile` or a reference in `url`.
     InProcess(Map<String, Value>),
+}
+
+/// The folders of a configuration.
+pub(crate) struct Places<'a> {
+    /// The configuration's own, which relative paths begin at.
+    pub(crate) folder: &'a Path,
+    /// The folder of the machine code of SQLite and of PostgreSQL's grammar.
+    pub(crate) cache: Option<PathBuf>,
 }
 
 /// The sidecars in this process. Those that are defined alike are one.
@@ -50,7 +58,7 @@ impl InProcessSidecars {
         &mut self,
         values: &BTreeMap<String, SidecarValue>,
         section: &str,
-        folder: &Path,
+        places: &Places<'_>,
     ) -> Result<Vec<Sidecar>, ServerError> {
         let mut sidecars = Vec::new();
         for (name, value) in values {
@@ -58,7 +66,7 @@ impl InProcessSidecars {
             let address = match value {
                 SidecarValue::Address(text) => Address::parse(text).map_err(|error| wrong(error.to_string()))?,
                 SidecarValue::InProcess(table) => {
-                    let settings = settings(table, folder).map_err(wrong)?;
+                    let settings = settings(table, places).map_err(wrong)?;
                     Address::InProcess(self.started(&format!("{section}.{name}"), table, settings).await?)
                 }
             };
@@ -97,7 +105,8 @@ async fn start(settings: SidecarSettings) -> Result<InProcess, ServicesError> {
 }
 
 /// Settings, with the URL in the place of the reference to it.
-fn settings(table: &Map<String, Value>, folder: &Path) -> Result<SidecarSettings, String> {
+fn settings(table: &Map<String, Value>, places: &Places<'_>) -> Result<SidecarSettings, String> {
+    let folder = places.folder;
     let mut table = table.clone();
     let url = match (table.remove("urlFile"), table.get("url")) {
         (Some(Value::String(file)), None) => values::value_at(&format!("file:{file}"), folder)?,
@@ -109,7 +118,7 @@ fn settings(table: &Map<String, Value>, folder: &Path) -> Result<SidecarSettings
     // The messages of serde name keys and types, and no value of `url`, which is a text.
     let mut settings: SidecarSettings =
         serde_json::from_value(Value::Object(table)).map_err(|error| error.to_string())?;
-    settings.cache = crate::cache_folder();
+    settings.cache.clone_from(&places.cache);
     settings.parser = crate::grammar::grammar(None);
     Ok(settings)
 }

@@ -51,3 +51,4 @@ pub use limits::Limits;
 pub use settings::SidecarSettings;
 pub use sidecar::{Backend, BackendOptions, InProcessSidecar, Listen, Sidecar, SidecarOptions};
 pub use sql::{SqlAccess, SqlParser};
+pub use sqlite_file::compile_sqlite;

@@ -47,6 +47,16 @@ impl Rules for Own {
     }
 }
 
+/// Compiles SQLite into the folder `cache`, so that a service on SQLite starts at once with that folder.
+///
+/// # Errors
+///
+/// [`ServicesError::Backend`] when it does not compile. Errors of the folder are logged.
+pub fn compile_sqlite(cache: &Path) -> Result<(), ServicesError> {
+    let compiled = Library::load(Some(cache)).map(drop);
+    compiled.map_err(|error| ServicesError::Backend { what: "SQLite", reason: error.to_string() })
+}
+
 impl SqliteFile {
     /// Opens a file and runs `schema`, which makes missing tables. `max_body` is the largest body that is stored, in bytes,
     /// and `cache` the folder of compiled code.
