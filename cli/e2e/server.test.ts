@@ -93,10 +93,11 @@ async function start(args: readonly string[], environment: NodeJS.ProcessEnv = {
 
 const configuration = () => join(at, "dist/server/server.json");
 const secrets = { APP_KEY: "canary-app-key" };
-const stores = () => ({
-  CACHE_URL: `sqlite:${join(folder, "cache.db")}`,
-  QUEUE_URL: `sqlite:${join(folder, "queue.db")}`,
-  DATABASE_URL: `sqlite:${join(folder, "app.db")}`,
+/** The URLs of stores. Servers that are killed have others, because a job waits for the run that died with its server. */
+const stores = (name = "app") => ({
+  CACHE_URL: `sqlite:${join(folder, `${name}-cache.db`)}`,
+  QUEUE_URL: `sqlite:${join(folder, `${name}-queue.db`)}`,
+  DATABASE_URL: `sqlite:${join(folder, `${name}.db`)}`,
 });
 
 test("the folder has the components and the configuration, and no secret", async () => {
@@ -134,7 +135,7 @@ test("code in place of the components is served without a cache", async () => {
   expect((await readdir(served)).filter((name) => /wasm$/.test(name))).toEqual(["app.cwasm"]);
   const server = await start(["run", join(served, "server.json"), "--port", "0", "--json"], {
     ...secrets,
-    ...stores(),
+    ...stores("killed"),
     TENON_CACHE_DIR: join(folder, "unused"),
   });
   expect(await (await send(server.told.url, { path: "/other/who" })).json()).toEqual(["other", secrets.APP_KEY.length]);
@@ -157,7 +158,7 @@ test("the addon and the program serve each other's code, because they have one l
   expect(compiled.status, compiled.stderr).toBe(0);
   const server = await start(["run", join(exchanged, "server.json"), "--port", "0", "--json"], {
     ...secrets,
-    ...stores(),
+    ...stores("killed"),
   });
   expect(await (await send(server.told.url, { path: "/other/who" })).json()).toEqual(["other", secrets.APP_KEY.length]);
 });
