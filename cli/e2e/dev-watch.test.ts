@@ -35,7 +35,7 @@ test("files outside of the project, missing ones, and those that come back", asy
     expect
       .poll(async () => (await fetch(`${base}/`)).text(), { timeout: 30_000 })
       .toBe(JSON.stringify({ value: text }));
-  const fails = (text: string | RegExp) => terminal.sees(text);
+  const fails = (text: RegExp) => terminal.sees(text);
   await serves("lib");
 
   // A sibling in the workspace: its build is written anew, removed and made again, and another one takes its place.
