@@ -313,6 +313,8 @@ fn every_table_that_is_opened_is_reported() {
         "CREATE TABLE b (id INTEGER PRIMARY KEY, x)",
         "CREATE TABLE c (id INTEGER PRIMARY KEY REFERENCES a ON DELETE CASCADE, x)",
         "CREATE INDEX b_x ON b (x)",
+        "CREATE TABLE h (seq)",
+        "CREATE TABLE k (id INTEGER PRIMARY KEY AUTOINCREMENT, x)",
         "CREATE TABLE w (k PRIMARY KEY) WITHOUT ROWID",
         "CREATE VIEW v AS SELECT * FROM a NATURAL JOIN b",
         "CREATE TRIGGER r AFTER INSERT ON w BEGIN UPDATE b SET x = 1; END",
@@ -336,6 +338,8 @@ fn every_table_that_is_opened_is_reported() {
         ("INSERT INTO g VALUES (1, 2, 3)", vec!["g"]),
         ("SELECT value FROM json_each('[1]')", vec!["json_each"]),
         ("SELECT name FROM sqlite_schema", vec!["sqlite_master"]),
+        ("INSERT INTO k (x) VALUES (1)", vec!["k", "sqlite_sequence"]),
+        ("SELECT h.seq FROM h NATURAL JOIN sqlite_sequence", vec!["h", "sqlite_sequence"]),
         ("SELECT * FROM pragma_table_info('a')", vec!["pragma_table_info"]),
     ] {
         assert_eq!(opened(&mut connection, sql), tables, "{sql}");

@@ -229,6 +229,7 @@ async fn lists_hold_for_natural_joins_views_and_tables_of_the_same_prefix() {
         "CREATE TABLE open_data (x INTEGER)",
         "CREATE VIEW joined AS SELECT open.x FROM open NATURAL JOIN secrets",
         "CREATE TABLE json_each (value)",
+        "CREATE TABLE guess (seq INTEGER)",
         "CREATE TABLE counted (x INTEGER PRIMARY KEY AUTOINCREMENT, y)",
         "CREATE TABLE owner (x INTEGER PRIMARY KEY)",
         "CREATE TABLE owned (x INTEGER REFERENCES owner ON DELETE CASCADE)",
@@ -237,7 +238,7 @@ async fn lists_hold_for_natural_joins_views_and_tables_of_the_same_prefix() {
     ] {
         assert_eq!(sql.ask("POST /sql/execute", &NONE, &body(statement)).await.status, 200, "{statement}");
     }
-    let tables = ["open", "joined", "owner", "counted"].map(str::to_owned).into();
+    let tables = ["open", "joined", "owner", "counted", "guess"].map(str::to_owned).into();
     let access = SqlAccess { tables: Some(tables), ..SqlAccess::default() };
     let sql = sql.reopen("sql", BackendOptions { access, ..BackendOptions::default() }, Limits::default()).await;
     for statement in [
@@ -256,6 +257,8 @@ async fn lists_hold_for_natural_joins_views_and_tables_of_the_same_prefix() {
         "EXPLAIN SELECT open.x FROM open NATURAL JOIN secrets",
         "SELECT 1 FROM json_each NATURAL JOIN open",
         "SELECT 1 FROM open NATURAL JOIN sqlite_sequence",
+        "SELECT guess.seq FROM guess NATURAL JOIN sqlite_sequence",
+        "SELECT guess.seq FROM guess NATURAL JOIN main.[SQLite_Sequence]",
         "INSERT INTO counted (y) SELECT 1 FROM open NATURAL JOIN \"SQLITE_SEQUENCE\"",
         "SELECT name FROM sqlite_schema",
         "SELECT * FROM pragma_table_info('secrets')",
