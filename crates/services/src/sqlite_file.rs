@@ -53,8 +53,17 @@ impl Rules for Own {
 ///
 /// [`ServicesError::Backend`] when it does not compile. Errors of the folder are logged.
 pub fn compile_sqlite(cache: &Path) -> Result<(), ServicesError> {
-    let compiled = Library::load(Some(cache)).map(drop);
-    compiled.map_err(|error| ServicesError::Backend { what: "SQLite", reason: error.to_string() })
+    library(Some(cache)).map(drop)
+}
+
+/// Loads SQLite, whose machine code is stored in the folder `cache`.
+pub(crate) fn library(cache: Option<&Path>) -> Result<Library, ServicesError> {
+    Library::load(cache).map_err(|error| ServicesError::Backend { what: "SQLite", reason: error.to_string() })
+}
+
+/// The file of a database; none for one in memory, whose path is `:memory:`.
+pub(crate) fn file_of(path: &Path) -> Option<PathBuf> {
+    (path != Path::new(":memory:")).then(|| path.to_path_buf())
 }
 
 impl SqliteFile {
@@ -66,17 +75,16 @@ impl SqliteFile {
         max_body: usize,
         cache: Option<&Path>,
     ) -> Result<Self, ServicesError> {
-        let fail = |error: Error| failed(path, &error);
         let memory = max_body.saturating_mul(BODIES).max(MEMORY);
         let file = Self(Arc::new(Inner {
-            library: Library::load(cache).map_err(fail)?,
-            path: (path != Path::new(":memory:")).then(|| path.to_path_buf()),
+            library: library(cache)?,
+            path: file_of(path),
             schema: schema.to_owned(),
             budget: Budget::new(memory, memory, TEMPORARY),
             max_value_bytes: memory,
             connection: Mutex::default(),
         }));
-        file.0.run(|_| Ok(())).map_err(fail)?;
+        file.0.run(|_| Ok(())).map_err(|error| failed(path, &error))?;
         Ok(file)
     }
 
@@ -102,7 +110,8 @@ impl SqliteFile {
     }
 }
 
-fn failed(path: &Path, error: &Error) -> ServicesError {
+/// The error of a file that cannot be opened.
+pub(crate) fn failed(path: &Path, error: &Error) -> ServicesError {
     ServicesError::Folder { path: path.to_path_buf(), reason: error.to_string() }
 }
 

@@ -16,13 +16,13 @@ mod values;
 use std::path::Path;
 use std::time::Instant;
 
-use tenon_sqlite::{Connection, Library, Prepared, ValueRef};
+use tenon_sqlite::{Connection, Prepared, ValueRef};
 
 use super::{
     Answer, Failed, Isolation, Mode, Outcome, ResultWriter, SqlAccess, SqlError, SqlRequest, SqlStore, Statement,
 };
 use crate::http::charge::Charge;
-use crate::{Limits, ServicesError};
+use crate::{Limits, ServicesError, sqlite_file};
 use errors::sql_error;
 use pool::{Pool, Pooled};
 use transaction::Transaction;
@@ -42,9 +42,7 @@ impl SqliteSql {
         limits: Limits,
         cache: Option<&Path>,
     ) -> Result<Self, ServicesError> {
-        let library = Library::load(cache)
-            .map_err(|error| ServicesError::Backend { what: "SQLite", reason: error.to_string() })?;
-        Ok(Self { pool: Pool::open(path, access, &limits, library)?, limits })
+        Ok(Self { pool: Pool::open(path, access, &limits, sqlite_file::library(cache)?)?, limits })
     }
 }
 

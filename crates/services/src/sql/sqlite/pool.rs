@@ -11,7 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::authorizer::{Authorizer, Notes};
 use super::errors::sql_error;
 use crate::sql::{SqlAccess, SqlError};
-use crate::{Limits, ServicesError};
+use crate::{Limits, ServicesError, sqlite_file};
 
 /// Bytes of memory beyond which a connection is not used again, because an instance's memory never shrinks.
 const KEPT_MEMORY: usize = 32 * 1024 * 1024;
@@ -54,7 +54,7 @@ impl Pool {
     ) -> Result<Self, ServicesError> {
         let pool = Self(Arc::new(Inner {
             library,
-            path: (path != Path::new(":memory:")).then(|| path.to_path_buf()),
+            path: sqlite_file::file_of(path),
             access,
             wait: limits.queue_timeout,
             timeout: limits.statement_timeout,
@@ -63,9 +63,7 @@ impl Pool {
             places: Arc::new(Semaphore::new(limits.pool_size.max(1) as usize)),
             idle: Mutex::default(),
         }));
-        let first = pool
-            .connect()
-            .map_err(|error| ServicesError::Folder { path: path.to_path_buf(), reason: error.to_string() })?;
+        let first = pool.connect().map_err(|error| sqlite_file::failed(path, &error))?;
         pool.idle().push(first);
         Ok(pool)
     }
