@@ -75,7 +75,7 @@ macro_rules! charge_fields {
 
 /// Charges a function that sets a text of a request.
 macro_rules! charge_text {
-    ($types:ident, $name:literal, $request:ty, $value:ty, $length:expr, $set:path) => {
+    ($types:ident, $name:expr, $request:ty, $value:ty, $length:expr, $set:path) => {
         $types.func_wrap(
             $name,
             |mut store: StoreContextMut<'_, Host>, (request, value): (Resource<$request>, $value)| {
@@ -88,6 +88,50 @@ macro_rules! charge_text {
     };
 }
 
+/// Charges the functions that set the texts of a request. The WASI versions have types of the same names.
+macro_rules! charge_request {
+    ($types:ident, $resource:literal, $request:ty, $requests:ident, $method:ident, $scheme:ident) => {
+        charge_text!(
+            $types,
+            concat!("[method]", $resource, ".set-method"),
+            $request,
+            $method,
+            |method| match method {
+                $method::Other(name) => name.len(),
+                _ => 0,
+            },
+            $requests::set_method
+        );
+        charge_text!(
+            $types,
+            concat!("[method]", $resource, ".set-scheme"),
+            $request,
+            Option<$scheme>,
+            |scheme| match scheme {
+                Some($scheme::Other(name)) => name.len(),
+                _ => 0,
+            },
+            $requests::set_scheme
+        );
+        charge_text!(
+            $types,
+            concat!("[method]", $resource, ".set-authority"),
+            $request,
+            Option<String>,
+            |text| text.as_deref().map_or(0, str::len),
+            $requests::set_authority
+        );
+        charge_text!(
+            $types,
+            concat!("[method]", $resource, ".set-path-with-query"),
+            $request,
+            Option<String>,
+            |text| text.as_deref().map_or(0, str::len),
+            $requests::set_path_with_query
+        );
+    };
+}
+
 /// Charges the functions of WASI 0.2.
 pub(crate) fn link(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     use p2::bindings::http::types::{
@@ -96,44 +140,7 @@ pub(crate) fn link(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
 
     charge_fields!(linker, TYPES, p2::bindings::http::types);
     let mut types = linker.instance(TYPES)?;
-    charge_text!(
-        types,
-        "[method]outgoing-request.set-method",
-        HostOutgoingRequest,
-        Method,
-        |method| match method {
-            Method::Other(name) => name.len(),
-            _ => 0,
-        },
-        Requests::set_method
-    );
-    charge_text!(
-        types,
-        "[method]outgoing-request.set-scheme",
-        HostOutgoingRequest,
-        Option<Scheme>,
-        |scheme| match scheme {
-            Some(Scheme::Other(name)) => name.len(),
-            _ => 0,
-        },
-        Requests::set_scheme
-    );
-    charge_text!(
-        types,
-        "[method]outgoing-request.set-authority",
-        HostOutgoingRequest,
-        Option<String>,
-        |text| text.as_deref().map_or(0, str::len),
-        Requests::set_authority
-    );
-    charge_text!(
-        types,
-        "[method]outgoing-request.set-path-with-query",
-        HostOutgoingRequest,
-        Option<String>,
-        |text| text.as_deref().map_or(0, str::len),
-        Requests::set_path_with_query
-    );
+    charge_request!(types, "outgoing-request", HostOutgoingRequest, Requests, Method, Scheme);
     types.func_wrap(
         "[method]outgoing-request.body",
         |mut store: StoreContextMut<'_, Host>, (request,): (Resource<HostOutgoingRequest>,)| {
@@ -159,43 +166,6 @@ pub(crate) fn link_services(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
 
     charge_fields!(linker, SERVICE_TYPES, p3::bindings::http::types);
     let mut types = linker.instance(SERVICE_TYPES)?;
-    charge_text!(
-        types,
-        "[method]request.set-method",
-        p3::Request,
-        Method,
-        |method| match method {
-            Method::Other(name) => name.len(),
-            _ => 0,
-        },
-        Requests::set_method
-    );
-    charge_text!(
-        types,
-        "[method]request.set-scheme",
-        p3::Request,
-        Option<Scheme>,
-        |scheme| match scheme {
-            Some(Scheme::Other(name)) => name.len(),
-            _ => 0,
-        },
-        Requests::set_scheme
-    );
-    charge_text!(
-        types,
-        "[method]request.set-authority",
-        p3::Request,
-        Option<String>,
-        |text| text.as_deref().map_or(0, str::len),
-        Requests::set_authority
-    );
-    charge_text!(
-        types,
-        "[method]request.set-path-with-query",
-        p3::Request,
-        Option<String>,
-        |text| text.as_deref().map_or(0, str::len),
-        Requests::set_path_with_query
-    );
+    charge_request!(types, "request", p3::Request, Requests, Method, Scheme);
     Ok(())
 }
