@@ -228,7 +228,7 @@ impl Connection {
         let size = u32::try_from(size).map_err(|_| no_memory())?;
         let place = self.call(|functions| &functions.allocate, size)?;
         if place == 0 {
-            return Err(no_memory());
+            return Err(self.refused_memory());
         }
         let into = host::bytes(self.memory, &self.store, place, size as usize).ok_or_else(|| self.fault())?;
         let (start, rest) = into.split_at_mut(bytes.len());
@@ -260,11 +260,16 @@ impl Connection {
         if code == codes::OK {
             return Ok(());
         }
-        if code == codes::NOMEM && std::mem::take(&mut self.store.data_mut().growth.crowded) {
-            return Err(Error::Crowded);
+        if code == codes::NOMEM {
+            return Err(self.refused_memory());
         }
         let message = self.call(|functions| &functions.message, database)?;
         Err(Error::Sqlite { code, message: self.text(message).unwrap_or_default() })
+    }
+
+    /// The error of memory that was refused: to this connection, or because others hold it.
+    fn refused_memory(&mut self) -> Error {
+        if std::mem::take(&mut self.store.data_mut().growth.crowded) { Error::Crowded } else { no_memory() }
     }
 
     pub(crate) fn fault(&self) -> Error {

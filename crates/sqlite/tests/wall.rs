@@ -253,6 +253,19 @@ fn memory_has_a_sum() {
 }
 
 #[test]
+fn a_parameter_that_others_leave_no_memory_for_says_so() {
+    let budget = Budget::new(30 * MIB, 28 * MIB, MIB);
+    let (mut first, mut second) = (open_with(None, budget.clone()), open_with(None, budget));
+    let blob = [Value::Blob(vec![0; 15 * MIB])];
+    assert_eq!(first.query("SELECT length(?)", &blob).unwrap(), [[Value::Integer(15 << 20)]]);
+    assert!(matches!(second.query("SELECT length(?)", &blob), Err(Error::Crowded)));
+    drop(first);
+    assert!(second.query("SELECT length(?)", &blob).is_ok());
+    let larger = [Value::Blob(vec![0; 29 * MIB])];
+    assert_eq!(code(second.query("SELECT length(?)", &larger).unwrap_err()), 7);
+}
+
+#[test]
 fn temporary_files_have_a_sum() {
     let budget = Budget::new(512 * MIB, 64 * MIB, 4 * MIB);
     let mut connection = open_with(None, budget.clone());
