@@ -143,7 +143,7 @@ export function followed(value: unknown): unknown {
   return new EnginePromise(executor((resolve: Settle) => resolve(value)) as Executor);
 }
 
-/** What `for await` and `yield*` iterate over: an iterable whose values are followed, unless it is an asynchronous one. */
+/** The operand of `for await` and `yield*`: an iterable whose values are followed, unless it is an asynchronous one. */
 export function each(iterable: unknown): unknown {
   const { [Symbol.asyncIterator]: asynchronous, [Symbol.iterator]: iterator } = Object(iterable) as {
     [Symbol.asyncIterator]?: unknown;

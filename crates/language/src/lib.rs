@@ -38,7 +38,7 @@ pub fn proposals(has_tasks: bool) -> WasmFeatures {
         reference_types: true,
         call_indirect_overlong: true,
         simd: true,
-        // Of WebAssembly 3.0.
+        // WebAssembly 3.0.
         relaxed_simd: true,
         tail_call: true,
         extended_const: true,
