@@ -1,0 +1,1 @@
+//! Pins the sources that build.sh compiles.

@@ -1,0 +1,58 @@
+// Memory for what the host writes: arguments of exports, results of imports.
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine.h"
+
+enum { BLOCK = 16 * 1024 };
+
+static _Alignas(16) uint8_t block[BLOCK];
+static uint32_t used;
+// What did not fit into the block. The list grows as needed.
+static void **allocated;
+static uint32_t count, capacity;
+
+static void remember(void *address) {
+  if (count == capacity) {
+    capacity = capacity ? 2 * capacity : 64;
+    allocated = realloc(allocated, capacity * sizeof *allocated);
+    if (!allocated) __builtin_trap();
+  }
+  allocated[count++] = address;
+}
+
+__attribute__((export_name("cabi_realloc"))) void *cabi_realloc(void *old, size_t was, size_t alignment, size_t size) {
+  if (size == 0) return (void *)alignment;
+  uint32_t at = (used + alignment - 1) & ~(alignment - 1);
+  void *made;
+  if (at <= BLOCK && size <= BLOCK - at) {
+    made = block + at;
+    used = at + size;
+  } else {
+    made = malloc(size);
+    if (!made) __builtin_trap();
+    remember(made);
+  }
+  if (old && was) memcpy(made, old, was < size ? was : size);
+  return made;
+}
+
+Mark arguments_mark(void) { return (Mark){used, count}; }
+
+void arguments_forget(Mark mark) {
+  if (is_building) memset(block + mark.used, 0, used - mark.used);
+  used = mark.used;
+  while (count > mark.allocated) {
+    void *address = allocated[--count];
+    if (address) free(address);
+  }
+}
+
+bool arguments_take_over(const void *argument) {
+  for (uint32_t index = count; index-- > 0;) {
+    if (allocated[index] != argument) continue;
+    allocated[index] = NULL;
+    return true;
+  }
+  return false;
+}

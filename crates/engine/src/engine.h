@@ -1,0 +1,89 @@
+// What the files of the engine share. There is one runtime and one context, which the snapshot contains.
+#ifndef TENON_ENGINE_H
+#define TENON_ENGINE_H
+
+#include "abi.h"
+#include "quickjs.h"
+
+extern JSRuntime *runtime;
+extern JSContext *context;
+
+// Atoms that every request needs, made once. The second column is their text.
+#define EACH_ATOM(X)                                                                                                          \
+  X(status) X(headers) X(body) X(method) X(url) X(pathWithQuery) X(timeoutMs) X(maxBytes) X(reason) X(detail) X(stack) X(then)
+#define X(name) extern JSAtom atom_##name;
+EACH_ATOM(X)
+#undef X
+
+// arguments.c: the memory that the host writes to.
+//
+// Everything that a call brings stands in one block, so that few pages are written. What does not fit is allocated.
+typedef struct {
+  uint32_t used;
+  uint32_t allocated;
+} Mark;
+// Frees what the host has written since the mark.
+Mark arguments_mark(void);
+void arguments_forget(Mark mark);
+// Takes an allocated argument over: the caller frees it. Returns false for one in the block.
+bool arguments_take_over(const void *argument);
+
+// bytes.c
+JSValue new_text(JSContext *ctx, Bytes text);
+// A new Uint8Array with a copy; a large argument is taken over instead.
+JSValue new_bytes(JSContext *ctx, Bytes bytes);
+// The content of a Uint8Array; throws a TypeError and returns false for anything else. It is valid while the array is, and is not resized.
+bool bytes_of(JSContext *ctx, JSValueConst value, Bytes *bytes);
+
+// pairs.c: lists of headers.
+JSValue new_pairs(JSContext *ctx, Pairs pairs);
+// One block of memory with the pairs and their texts.
+Pair *copy_pairs(Pairs pairs);
+// Appends the pairs of a JavaScript list, and keeps it and its texts until `release` frees them. Returns false after an exception.
+bool read_pairs(JSContext *ctx, JSValueConst list, Pairs *pairs);
+void release_read(void);
+
+// request.c
+// The object of a request. It reads its headers from the arguments, until `end_request`.
+JSValue new_request(JSContext *ctx, Bytes method, Bytes path, Pairs headers, bool has_body, Bytes body);
+void end_request(void);
+void add_request_class(void);
+
+// calls.c
+void settle_calls(void);
+void cancel_calls(void);
+// Whether calls run.
+bool has_calls(void);
+void add_answer_class(void);
+
+// timers.c
+void add_timers(JSContext *ctx, JSValueConst global);
+// Runs the timers that are due. Returns microseconds until the next one; UINT32_MAX when there is none.
+uint32_t run_timers(void);
+void clear_timers(void);
+
+// jobs.c
+void run_jobs(void);
+// Runs jobs, timers and calls until the promise is settled. Returns false when nothing is left that could settle it.
+bool wait_for(JSValueConst promise);
+
+// report.c: what the author of a handler reads.
+void print(uint32_t output, const char *text, size_t length);
+void print_text(uint32_t output, const char *text);
+// Prints what was thrown, with its stack, after `prefix`. Takes the value.
+void print_thrown(const char *prefix, JSValue thrown);
+// Prints the exception that is pending.
+void print_exception(const char *prefix);
+void add_rejection_tracker(void);
+// Prints the rejected promises that nothing has handled, and forgets them. Returns whether there were any.
+bool print_rejections(bool is_building);
+
+// module.c
+JSModuleDef *load_module(JSContext *ctx, const char *name, void *opaque);
+
+// Memory that is freed during the build is filled with zeros, because the snapshot has all of it.
+extern bool is_building;
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+#endif

@@ -1,0 +1,26 @@
+// The event loop of one call.
+#include "engine.h"
+
+void run_jobs(void) {
+  JSContext *ctx;
+  for (;;) {
+    int ran = JS_ExecutePendingJob(runtime, &ctx);
+    if (ran == 0) return;
+    if (ran < 0) print_exception("Uncaught ");
+  }
+}
+
+bool wait_for(JSValueConst promise) {
+  for (;;) {
+    run_jobs();
+    if (JS_PromiseState(context, promise) != JS_PROMISE_PENDING) return true;
+    uint32_t timeout = run_timers();
+    run_jobs();
+    if (JS_PromiseState(context, promise) != JS_PROMISE_PENDING) return true;
+    bool has_timers = timeout != UINT32_MAX;
+    if (!has_timers && !has_calls()) return false;
+    // It returns at once when no call runs and there is no timer.
+    bool has_ended = host_wait(timeout);
+    if (has_calls() && (has_ended || !has_timers)) settle_calls();
+  }
+}

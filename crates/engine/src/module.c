@@ -1,0 +1,37 @@
+// The module "tenon:engine", by which JavaScript of ours reaches native functions. It is the only one that a bundle can import.
+#include <string.h>
+
+#include "calls.h"
+#include "engine.h"
+#include "environment.h"
+#include "text.h"
+
+static const struct {
+  const JSCFunctionListEntry *functions;
+  int count;
+} topics[] = {
+    {call_functions, CALL_FUNCTIONS},
+    {environment_functions, ENVIRONMENT_FUNCTIONS},
+    {text_functions, TEXT_FUNCTIONS},
+};
+
+static int define(JSContext *ctx, JSModuleDef *module) {
+  for (size_t topic = 0; topic < LENGTH(topics); topic++) {
+    if (JS_SetModuleExportList(ctx, module, topics[topic].functions, topics[topic].count)) return -1;
+  }
+  return 0;
+}
+
+JSModuleDef *load_module(JSContext *ctx, const char *name, void *opaque) {
+  (void)opaque;
+  if (strcmp(name, "tenon:engine") != 0) {
+    JS_ThrowReferenceError(ctx, "%s cannot be imported: a handler is one module", name);
+    return NULL;
+  }
+  JSModuleDef *module = JS_NewCModule(ctx, name, define);
+  if (!module) return NULL;
+  for (size_t topic = 0; topic < LENGTH(topics); topic++) {
+    if (JS_AddModuleExportList(ctx, module, topics[topic].functions, topics[topic].count)) return NULL;
+  }
+  return module;
+}

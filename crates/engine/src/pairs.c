@@ -1,0 +1,124 @@
+// Lists of headers: [name, Uint8Array] in JavaScript.
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine.h"
+
+JSValue new_pairs(JSContext *ctx, Pairs pairs) {
+  JSValue list = JS_NewArray(ctx);
+  for (uint32_t index = 0; index < pairs.length; index++) {
+    Pair *from = &pairs.at[index];
+    JSValue pair = JS_NewArray(ctx);
+    JS_DefinePropertyValueUint32(ctx, pair, 0, new_text(ctx, from->name), JS_PROP_C_W_E);
+    JS_DefinePropertyValueUint32(ctx, pair, 1, JS_NewUint8ArrayCopy(ctx, from->value.at, from->value.length), JS_PROP_C_W_E);
+    JS_DefinePropertyValueUint32(ctx, list, index, pair, JS_PROP_C_W_E);
+  }
+  return list;
+}
+
+Pair *copy_pairs(Pairs pairs) {
+  size_t size = pairs.length * sizeof(Pair);
+  for (uint32_t index = 0; index < pairs.length; index++) size += pairs.at[index].name.length + pairs.at[index].value.length;
+  Pair *copy = malloc(size ? size : 1);
+  if (!copy) return NULL;
+  uint8_t *next = (uint8_t *)(copy + pairs.length);
+  for (uint32_t index = 0; index < pairs.length; index++) {
+    Bytes parts[] = {pairs.at[index].name, pairs.at[index].value};
+    for (int part = 0; part < 2; part++) {
+      memcpy(next, parts[part].at, parts[part].length);
+      parts[part].at = next;
+      next += parts[part].length;
+    }
+    copy[index] = (Pair){parts[0], parts[1]};
+  }
+  return copy;
+}
+
+// Lists that nobody can change are the same each time, and are read once.
+enum { KNOWN = 32 };
+static struct {
+  JSValue list;
+  Pairs pairs;
+} known[KNOWN];
+static uint32_t known_count;
+
+// What the pairs of a response, or of a call, point to.
+static const char **texts;
+static uint32_t text_count, text_capacity;
+static JSValue *values;
+static uint32_t value_count, value_capacity;
+static Pair *read;
+static uint32_t read_count, read_capacity;
+
+static void *grown(void *array, uint32_t needed, uint32_t *capacity, size_t each) {
+  if (needed <= *capacity) return array;
+  *capacity = needed < 32 ? 32 : 2 * needed;
+  array = realloc(array, *capacity * each);
+  if (!array) __builtin_trap();
+  return array;
+}
+
+static void keep_text(const char *text) {
+  texts = grown(texts, text_count + 1, &text_capacity, sizeof *texts);
+  texts[text_count++] = text;
+}
+
+static void keep_value(JSValue value) {
+  values = grown(values, value_count + 1, &value_capacity, sizeof *values);
+  values[value_count++] = value;
+}
+
+void release_read(void) {
+  while (text_count) JS_FreeCString(context, texts[--text_count]);
+  while (value_count) JS_FreeValue(context, values[--value_count]);
+  read_count = 0;
+}
+
+static bool read_pair(JSContext *ctx, JSValueConst list, uint32_t index, Pair *pair) {
+  JSValue from = JS_GetPropertyUint32(ctx, list, index);
+  if (JS_IsException(from)) return false;
+  keep_value(from);
+  JSValue name = JS_GetPropertyUint32(ctx, from, 0);
+  if (JS_IsException(name)) return false;
+  keep_value(name);
+  size_t length;
+  const char *text = JS_ToCStringLen(ctx, &length, name);
+  if (!text) return false;
+  keep_text(text);
+  pair->name = (Bytes){(const uint8_t *)text, length};
+  JSValue value = JS_GetPropertyUint32(ctx, from, 1);
+  if (JS_IsException(value)) return false;
+  keep_value(value);
+  return bytes_of(ctx, value, &pair->value);
+}
+
+bool read_pairs(JSContext *ctx, JSValueConst list, Pairs *pairs) {
+  void *object = JS_IsObject(list) ? JS_VALUE_GET_PTR(list) : NULL;
+  for (uint32_t index = 0; index < known_count; index++) {
+    if (JS_VALUE_GET_PTR(known[index].list) != object) continue;
+    *pairs = known[index].pairs;
+    return true;
+  }
+  int64_t length;
+  if (JS_GetLength(ctx, list, &length)) return false;
+  if (length < 0 || length > UINT16_MAX) {
+    JS_ThrowRangeError(ctx, "a message has at most %d headers", UINT16_MAX);
+    return false;
+  }
+  // Of all lists that are read at once, only the last may grow: the array may move.
+  uint32_t start = read_count;
+  read = grown(read, start + length, &read_capacity, sizeof *read);
+  for (uint32_t index = 0; index < length; index++) {
+    if (!read_pair(ctx, list, index, &read[start + index])) return false;
+  }
+  *pairs = (Pairs){read + start, length};
+  if (object && known_count < KNOWN && JS_IsExtensible(ctx, list) == 0) {
+    Pair *copy = copy_pairs(*pairs);
+    if (!copy) return true;
+    known[known_count].list = JS_DupValue(ctx, list);
+    known[known_count++].pairs = (Pairs){copy, length};
+  } else {
+    read_count += length;
+  }
+  return true;
+}

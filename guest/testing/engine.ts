@@ -1,0 +1,197 @@
+/**
+ * The engine in Node's own WebAssembly, with a host in memory: for tests of what runs inside a component. Nothing is compiled ahead
+ * and nothing is restored, so a test takes milliseconds.
+ */
+import { readFileSync } from "node:fs";
+
+/** A header or a variable. */
+export type Pair = readonly [name: string, value: Uint8Array | string];
+
+/** A request for the handler, or for the host. */
+export interface EngineRequest {
+  readonly method: string;
+  /** Path and query; of a call, a URL. */
+  readonly path: string;
+  readonly headers: readonly Pair[];
+  readonly body: Uint8Array | undefined;
+}
+
+/** A response of the handler, or of the host. */
+export interface EngineResponse {
+  readonly status: number;
+  readonly headers: readonly Pair[];
+  readonly body: Uint8Array | undefined;
+}
+
+/** What the host answers. */
+export interface Host {
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Answers a call, at once; a number is a reason of a failure. */
+  call?(request: EngineRequest): EngineResponse | number;
+  /** Milliseconds that stand still unless the engine waits. The time of day begins there, too. */
+  now?: number;
+  /** Fills the bytes; Node's generator when it is left out. */
+  random?(bytes: Uint8Array): void;
+}
+
+/** An engine whose top level has run. */
+export interface Engine {
+  /** Answers a request. */
+  handle(request: Partial<EngineRequest>): EngineResponse;
+  /** Takes what was logged since the last call of this. */
+  printed(): string;
+  /** Bytes of the memory. */
+  readonly size: number;
+}
+
+const compiled = new Map<string, WebAssembly.Module>();
+
+/**
+ * Evaluates a bundle: one ES module, which exports `handler` with `handle(request)`.
+ *
+ * @param file the engine, such as `crates/engine/engine.wasm`
+ * @throws Error with what was printed, when the top level fails
+ */
+export function startEngine(file: string | URL, source: string, host: Host = {}): Engine {
+  const key = String(file);
+  const module = compiled.get(key) ?? new WebAssembly.Module(readFileSync(file));
+  compiled.set(key, module);
+  const encoder = new TextEncoder();
+  const decoder = new TextDecoder();
+  let printed = "";
+  let now = host.now ?? Date.now();
+  const outcomes: { readonly number: number; readonly result: EngineResponse | number }[] = [];
+  let lastCall = 0;
+
+  const bytes = () => new Uint8Array(memory.buffer);
+  const words = () => new Uint32Array(memory.buffer);
+  const copy = (at: number, length: number) => bytes().slice(at, at + length);
+  const text = (at: number, length: number) => decoder.decode(bytes().subarray(at, at + length));
+  const put = (content: Uint8Array | string, alignment = 1): [at: number, length: number] => {
+    const from = typeof content === "string" ? encoder.encode(content) : content;
+    const at = realloc(0, 0, alignment, from.length);
+    bytes().set(from, at);
+    return [at, from.length];
+  };
+  const putPairs = (pairs: readonly Pair[]): [at: number, length: number] => {
+    const flat = pairs.flatMap(([name, value]) => [...put(name), ...put(value)]);
+    const [at] = put(new Uint8Array(Uint32Array.from(flat).buffer), 4);
+    return [at, pairs.length];
+  };
+  const getPairs = (at: number, length: number): Pair[] =>
+    Array.from({ length }, (_, index) => {
+      const [nameAt = 0, nameLength = 0, valueAt = 0, valueLength = 0] = words().subarray(at / 4 + 4 * index);
+      return [text(nameAt, nameLength), copy(valueAt, valueLength)];
+    });
+
+  const start = (...given: number[]): number => {
+    const [methodAt, methodLength, urlAt, urlLength, headersAt, headerCount, hasBody, bodyAt, bodyLength] = given as [
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+      number,
+    ];
+    const request: EngineRequest = {
+      method: text(methodAt, methodLength),
+      path: text(urlAt, urlLength),
+      headers: getPairs(headersAt, headerCount),
+      body: hasBody ? copy(bodyAt, bodyLength) : undefined,
+    };
+    lastCall++;
+    outcomes.push({ number: lastCall, result: host.call?.(request) ?? 0 });
+    return lastCall;
+  };
+  const wait = (timeout: number): number => {
+    if (outcomes.length > 0) return 1;
+    if (timeout >>> 0 !== 0xffff_ffff) now += (timeout >>> 0) / 1000;
+    return 0;
+  };
+  const take = (at: number): void => {
+    const outcome = outcomes.shift();
+    if (outcome === undefined) {
+      bytes()[at] = 0;
+      return;
+    }
+    const { number, result } = outcome;
+    const isFailure = typeof result === "number";
+    const rest = isFailure
+      ? [result, ...put(`reason ${result}`)]
+      : [result.status, ...putPairs(result.headers), ...put(result.body ?? new Uint8Array())];
+    words().set([1, number, isFailure ? 1 : 0, ...rest], at / 4);
+  };
+  const random = (into: Uint8Array) => (host.random ? host.random(into) : void crypto.getRandomValues(into));
+  const imports: Record<string, Record<string, (...given: never[]) => unknown>> = {
+    "sdk:core/calls@0.1.0": {
+      start,
+      wait,
+      take,
+      cancel: (number: number) => {
+        const index = outcomes.findIndex((each) => each.number === number);
+        if (index !== -1) outcomes.splice(index, 1);
+      },
+    },
+    "sdk:core/log@0.1.0": {
+      write: (_: number, at: number, length: number) => {
+        printed += text(at, length);
+      },
+    },
+    "wasi:clocks/monotonic-clock@0.2.10": { now: () => BigInt(Math.round(now * 1e6)) },
+    "wasi:clocks/wall-clock@0.2.10": {
+      now: (at: number) => {
+        words().set([Math.floor(now / 1000), 0, Math.round((now % 1000) * 1e6)], at / 4);
+      },
+    },
+    "wasi:random/random@0.2.10": {
+      "get-random-u64": () => {
+        const into = new BigUint64Array(1);
+        random(new Uint8Array(into.buffer));
+        return BigInt.asIntN(64, into[0] ?? 0n);
+      },
+      "get-random-bytes": (length: bigint, at: number) => {
+        const into = new Uint8Array(Number(length));
+        random(into);
+        words().set(put(into), at / 4);
+      },
+    },
+    "wasi:cli/environment@0.2.10": {
+      "get-environment": (at: number) => {
+        words().set(putPairs(Object.entries(host.environment ?? {})), at / 4);
+      },
+    },
+  };
+  const instance = new WebAssembly.Instance(module, imports as WebAssembly.Imports);
+  const memory = instance.exports["memory"] as WebAssembly.Memory;
+  const realloc = instance.exports["cabi_realloc"] as (...given: number[]) => number;
+  const initialize = instance.exports["initialize"] as (...given: number[]) => number;
+  const collect = instance.exports["collect"] as () => void;
+  const answer = instance.exports["sdk:core/handler@0.1.0#handle"] as (...given: number[]) => number;
+  if (initialize(...put("handler.js"), ...put(source)) !== 0) throw new Error(printed);
+  collect();
+  return {
+    handle: ({ method = "GET", path = "/", headers = [], body }) => {
+      const content = body === undefined ? [0, 0, 0] : [1, ...put(body)];
+      const at = answer(...put(method), ...put(path), ...putPairs(headers), ...content);
+      const [status = 0, headersAt = 0, headerCount = 0, hasBody = 0, bodyAt = 0, bodyLength = 0] = words().subarray(
+        at / 4,
+      );
+      return {
+        status: status & 0xffff,
+        headers: getPairs(headersAt, headerCount),
+        body: (hasBody & 0xff) === 0 ? undefined : copy(bodyAt, bodyLength),
+      };
+    },
+    printed: () => {
+      const lines = printed;
+      printed = "";
+      return lines;
+    },
+    get size() {
+      return memory.buffer.byteLength;
+    },
+  };
+}
