@@ -63,6 +63,7 @@ static const char *read_text(JSContext *ctx, JSValueConst call, JSAtom name, siz
 static uint32_t start(JSContext *ctx, JSValueConst call) {
   uint32_t number = 0, timeout, most;
   size_t method_length = 0, url_length = 0;
+  ReadMark mark = read_mark();
   Bytes bytes = {0};
   Pairs pairs;
   const char *method = read_text(ctx, call, atom_method, &method_length);
@@ -71,12 +72,13 @@ static uint32_t start(JSContext *ctx, JSValueConst call) {
   JSValue body = JS_GetProperty(ctx, call, atom_body);
   if (url && !JS_IsException(headers) && !JS_IsException(body) && read_number(ctx, call, atom_timeoutMs, &timeout) &&
       read_number(ctx, call, atom_maxBytes, &most) && read_pairs(ctx, headers, &pairs) &&
+      // Last, because nothing of the program's runs after it.
       (JS_IsUndefined(body) || bytes_of(ctx, body, &bytes))) {
     number = host_start((const uint8_t *)method, method_length, (const uint8_t *)url, url_length, pairs.at, pairs.length,
                         !JS_IsUndefined(body), bytes.at, bytes.length, timeout, most);
   }
   // The host has copied all of it.
-  release_read();
+  release_read(mark);
   JS_FreeValue(ctx, headers);
   JS_FreeValue(ctx, body);
   if (method) JS_FreeCString(ctx, method);

@@ -39,9 +39,16 @@ bool bytes_of(JSContext *ctx, JSValueConst value, Bytes *bytes);
 JSValue new_pairs(JSContext *ctx, Pairs pairs);
 // One block of memory with the pairs and their texts.
 Pair *copy_pairs(Pairs pairs);
-// Appends the pairs of a JavaScript list, and keeps it and its texts until `release` frees them. Returns false after an exception.
+// Reads a JavaScript list of pairs. They stay until `release_read`, and until another list is read. Returns false after an exception.
 bool read_pairs(JSContext *ctx, JSValueConst list, Pairs *pairs);
-void release_read(void);
+typedef struct {
+  uint32_t texts;
+  uint32_t values;
+  uint32_t pairs;
+} ReadMark;
+ReadMark read_mark(void);
+// Frees what was read since the mark.
+void release_read(ReadMark mark);
 
 // request.c
 // The object of a request. It reads its headers from the arguments, until `end_request`.

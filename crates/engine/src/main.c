@@ -139,7 +139,7 @@ __attribute__((export_name("initialize"))) uint32_t initialize(const uint8_t *na
 
 // Frees what the handler has left, before the snapshot.
 __attribute__((export_name("collect"))) void collect(void) {
-  release_read();
+  release_read((ReadMark){0});
   forget_environment();
   cancel_calls();
   clear_timers();
@@ -156,13 +156,14 @@ static bool read_response(JSContext *ctx, JSValueConst from, Response *response)
   JS_FreeValue(ctx, value);
   if (!is_read) return false;
   response->status = status;
+  body = JS_GetProperty(ctx, from, atom_body);
+  if (JS_IsException(body)) return false;
   value = JS_GetProperty(ctx, from, atom_headers);
   is_read = !JS_IsException(value) && read_pairs(ctx, value, &response->headers);
   JS_FreeValue(ctx, value);
   if (!is_read) return false;
-  body = JS_GetProperty(ctx, from, atom_body);
-  if (JS_IsException(body)) return false;
   response->has_body = !JS_IsUndefined(body);
+  // Last, because nothing of the program's runs after it.
   return !response->has_body || bytes_of(ctx, body, &response->body);
 }
 
@@ -171,7 +172,7 @@ __attribute__((export_name("sdk:core/handler@0.1.0#handle"))) Response *
 handle(const uint8_t *method, uint32_t method_length, const uint8_t *path, uint32_t path_length, Pair *headers, uint32_t header_count,
        uint32_t has_body, const uint8_t *body_at, uint32_t body_length) {
   static Response response;
-  release_read();
+  release_read((ReadMark){0});
   JS_FreeValue(context, body);
   body = JS_UNDEFINED;
   forget_environment();

@@ -42,10 +42,11 @@ static struct {
 } known[KNOWN];
 static uint32_t known_count;
 
-// What the pairs of a response, or of a call, point to.
+// What the pairs of a response, or of a call, point to. Values are copied, because reading the next one may run code that resizes an
+// array.
 static const char **texts;
 static uint32_t text_count, text_capacity;
-static JSValue *values;
+static void **values;
 static uint32_t value_count, value_capacity;
 static Pair *read;
 static uint32_t read_count, read_capacity;
@@ -63,33 +64,64 @@ static void keep_text(const char *text) {
   texts[text_count++] = text;
 }
 
-static void keep_value(JSValue value) {
+static void keep_value(Bytes *value) {
+  void *copy = malloc(value->length ? value->length : 1);
+  if (!copy) __builtin_trap();
+  memcpy(copy, value->at, value->length);
+  value->at = copy;
   values = grown(values, value_count + 1, &value_capacity, sizeof *values);
-  values[value_count++] = value;
+  values[value_count++] = copy;
 }
 
-void release_read(void) {
-  while (text_count) JS_FreeCString(context, texts[--text_count]);
-  while (value_count) JS_FreeValue(context, values[--value_count]);
-  read_count = 0;
+ReadMark read_mark(void) { return (ReadMark){text_count, value_count, read_count}; }
+
+void release_read(ReadMark mark) {
+  while (text_count > mark.texts) JS_FreeCString(context, texts[--text_count]);
+  while (value_count > mark.values) free(values[--value_count]);
+  read_count = mark.pairs;
+}
+
+static bool read_name(JSContext *ctx, JSValueConst from, Bytes *name) {
+  JSValue value = JS_GetPropertyUint32(ctx, from, 0);
+  size_t length;
+  const char *text = JS_IsException(value) ? NULL : JS_ToCStringLen(ctx, &length, value);
+  JS_FreeValue(ctx, value);
+  if (!text) return false;
+  keep_text(text);
+  *name = (Bytes){(const uint8_t *)text, length};
+  return true;
+}
+
+static bool read_value(JSContext *ctx, JSValueConst from, Bytes *bytes) {
+  JSValue value = JS_GetPropertyUint32(ctx, from, 1);
+  bool is_read = !JS_IsException(value) && bytes_of(ctx, value, bytes);
+  if (is_read) keep_value(bytes);
+  JS_FreeValue(ctx, value);
+  return is_read;
 }
 
 static bool read_pair(JSContext *ctx, JSValueConst list, uint32_t index, Pair *pair) {
   JSValue from = JS_GetPropertyUint32(ctx, list, index);
-  if (JS_IsException(from)) return false;
-  keep_value(from);
-  JSValue name = JS_GetPropertyUint32(ctx, from, 0);
-  if (JS_IsException(name)) return false;
-  keep_value(name);
-  size_t length;
-  const char *text = JS_ToCStringLen(ctx, &length, name);
-  if (!text) return false;
-  keep_text(text);
-  pair->name = (Bytes){(const uint8_t *)text, length};
-  JSValue value = JS_GetPropertyUint32(ctx, from, 1);
-  if (JS_IsException(value)) return false;
-  keep_value(value);
-  return bytes_of(ctx, value, &pair->value);
+  bool is_read = !JS_IsException(from) && read_name(ctx, from, &pair->name) && read_value(ctx, from, &pair->value);
+  JS_FreeValue(ctx, from);
+  return is_read;
+}
+
+// Whether nobody can change the items of a list.
+static bool is_frozen(JSContext *ctx, JSValueConst list, uint32_t length) {
+  if (JS_IsProxy(list) || JS_IsExtensible(ctx, list) != 0) return false;
+  for (uint32_t index = 0; index < length; index++) {
+    JSPropertyDescriptor item;
+    JSAtom name = JS_NewAtomUInt32(ctx, index);
+    int found = JS_GetOwnProperty(ctx, &item, list, name);
+    JS_FreeAtom(ctx, name);
+    if (found != 1) return false;
+    JS_FreeValue(ctx, item.value);
+    JS_FreeValue(ctx, item.getter);
+    JS_FreeValue(ctx, item.setter);
+    if (item.flags & (JS_PROP_WRITABLE | JS_PROP_GETSET)) return false;
+  }
+  return true;
 }
 
 bool read_pairs(JSContext *ctx, JSValueConst list, Pairs *pairs) {
@@ -105,20 +137,21 @@ bool read_pairs(JSContext *ctx, JSValueConst list, Pairs *pairs) {
     JS_ThrowRangeError(ctx, "a message has at most %d headers", UINT16_MAX);
     return false;
   }
-  // Of all lists that are read at once, only the last may grow: the array may move.
   uint32_t start = read_count;
   read = grown(read, start + length, &read_capacity, sizeof *read);
+  // Reading may run code that starts a call, whose headers are read into the same array: it may move.
+  read_count += length;
   for (uint32_t index = 0; index < length; index++) {
-    if (!read_pair(ctx, list, index, &read[start + index])) return false;
+    Pair pair;
+    if (!read_pair(ctx, list, index, &pair)) return false;
+    read[start + index] = pair;
   }
   *pairs = (Pairs){read + start, length};
-  if (object && known_count < KNOWN && JS_IsExtensible(ctx, list) == 0) {
+  if (object && known_count < KNOWN && is_frozen(ctx, list, length)) {
     Pair *copy = copy_pairs(*pairs);
     if (!copy) return true;
     known[known_count].list = JS_DupValue(ctx, list);
     known[known_count++].pairs = (Pairs){copy, length};
-  } else {
-    read_count += length;
   }
   return true;
 }
