@@ -177,7 +177,7 @@ handle(const uint8_t *method, uint32_t method_length, const uint8_t *path, uint3
   body = JS_UNDEFINED;
   forget_environment();
   // Others continue the request before (wit/handler.wit).
-  if (method[0] != ':' || (method_length > 6 && memcmp(method, ":begin", 6) == 0)) {
+  if (method_length == 0 || method[0] != ':' || (method_length > 6 && memcmp(method, ":begin", 6) == 0)) {
     clear_timers();
     cancel_calls();
   }
@@ -197,16 +197,16 @@ handle(const uint8_t *method, uint32_t method_length, const uint8_t *path, uint3
     JS_FreeValue(context, answer);
     answer = result;
   }
-  if (JS_IsException(answer)) {
-    print_exception("Uncaught ");
-  } else if (JS_IsObject(answer) && !read_response(context, answer, &response)) {
+  if (JS_IsException(answer)) print_exception("Uncaught ");
+  // Printing runs code of the program's, which could resize what the response points to.
+  print_rejections(false);
+  if (JS_IsObject(answer) && !read_response(context, answer, &response)) {
     print_exception("The handler's response cannot be read: ");
     response = (Response){.status = 500};
   }
   JS_FreeValue(context, answer);
   JS_FreeValue(context, request);
   end_request();
-  print_rejections(false);
   forget_environment();
   arguments_forget((Mark){0});
   return &response;

@@ -1,0 +1,203 @@
+// What no handler should do. Each request chooses by random numbers of the host, so a seed repeats it.
+import * as engine from "tenon:engine";
+
+const any = (below) => Math.floor(Math.random() * below);
+const pick = (...all) => all[any(all.length)]();
+const kept = [];
+const bytes = (length = any(50)) => new Uint8Array(length).fill(65);
+const resizable = () => {
+  const buffer = new ArrayBuffer(any(3000), { maxByteLength: 4000 });
+  const view = new Uint8Array(buffer, 0);
+  kept.push(() => buffer.resize(any(4000)));
+  return view;
+};
+const detached = () => {
+  const view = bytes(2000);
+  kept.push(() => view.buffer.transfer());
+  return view;
+};
+const disturb = () => {
+  while (kept.length > 0) {
+    try {
+      kept.pop()();
+    } catch {}
+  }
+};
+const odd = () =>
+  pick(
+    () => undefined,
+    () => null,
+    () => 7,
+    () => "text\ud800",
+    () => Symbol("s"),
+    () => 10n,
+    () => ({}),
+    () => [],
+    () => new Proxy([], {}),
+    () => new Proxy(bytes(), {}),
+    () => ({ valueOf: () => (disturb(), 3), toString: () => (disturb(), "odd") }),
+    () => ({
+      toString() {
+        throw new Error("no text");
+      },
+    }),
+  );
+const value = () =>
+  pick(
+    () => bytes(),
+    () => bytes(),
+    resizable,
+    detached,
+    () => new Uint8Array(new SharedArrayBuffer(16)),
+    () => new Uint16Array(4),
+    odd,
+  );
+const name = () => (any(8) ? pick(() => "a", () => "content-type", () => "ß😀", () => "x".repeat(any(400))) : odd());
+const pair = () => {
+  const made = [name(), value()];
+  if (any(10) === 0) {
+    Object.defineProperty(made, any(2), {
+      get() {
+        disturb();
+        if (any(3) === 0) call();
+        if (any(6) === 0) throw new Error("getter");
+        return value();
+      },
+    });
+  }
+  return made;
+};
+const list = () =>
+  pick(
+    () => Array.from({ length: any(6) }, pair),
+    () => Object.freeze(Array.from({ length: any(6) }, pair)),
+    () => Object.preventExtensions(Array.from({ length: any(3) }, pair)),
+    () => Array.from({ length: any(200) }, pair),
+    () => ({ length: any(2) ? any(10) : 2 ** 32 + any(9), 0: pair(), 1: pair() }),
+    () =>
+      new Proxy([pair(), pair()], {
+        get(target, key) {
+          disturb();
+          return Reflect.get(target, key);
+        },
+      }),
+    odd,
+  );
+const numbers = [];
+const call = () => {
+  const made = engine.startCall(
+    {
+      method: any(9) ? "GET" : odd(),
+      url: any(9) ? "http://x/" : odd(),
+      headers: list(),
+      body: any(2) ? undefined : value(),
+      timeoutMs: any(9) ? any(1000) : odd(),
+      maxBytes: any(9) ? any(1000) : odd(),
+    },
+    any(2)
+      ? undefined
+      : (number) => {
+          numbers.push(number);
+          if (any(9) === 0) throw new Error("started");
+        },
+  );
+  return made.then((answer) => {
+    if (any(2)) kept.push(() => answer.headers);
+    return pick(
+      () => answer,
+      () => answer.headers?.length,
+      () => {
+        throw new Error("unhandled");
+      },
+    );
+  });
+};
+const timer = () => {
+  const id = pick(
+    () => setTimeout(() => disturb(), any(3)),
+    () => setInterval(() => any(4) === 0 && clearInterval(id), any(3)),
+    () =>
+      setTimeout(
+        () => {
+          throw new Error("timer");
+        },
+        any(3),
+        odd(),
+      ),
+  );
+  if (any(3) === 0) clearTimeout(id);
+};
+const texts = () => {
+  const text = engine.utf8Decode(value(), any(2), any(2));
+  return engine.utf8Encode(text + (any(2) ? "\ud83d" : "\ude00") + odd());
+};
+const act = (request) =>
+  pick(
+    call,
+    call,
+    timer,
+    timer,
+    texts,
+    disturb,
+    () => kept.push(() => request.headers),
+    () => request.headers,
+    () => request.contentType,
+    () => request.host,
+    () => Object.getOwnPropertyDescriptor(Object.getPrototypeOf(request), "headers").get.call(odd()),
+    () => engine.getEnvironment(),
+    () => engine.variables(any(4) ? ["host", "a", "ß"] : odd()),
+    () => engine.origin(),
+    () => engine.cancelCall(any(3) ? (numbers.pop() ?? 0) : odd(), { reason: 1, detail: "x" }),
+    () => engine.print(odd(), any(2)),
+    () => void Promise.reject(odd()),
+    () => queueMicrotask(() => disturb()),
+    () => JSON.parse(JSON.stringify({ a: [1, "ß", null, { b: 1.5 }] })),
+    () => structuredCloneOrNothing(),
+    () => {
+      const recurse = () => recurse() + 1;
+      return recurse();
+    },
+  );
+const structuredCloneOrNothing = () => globalThis.structuredClone?.(new Map([[1, new Date()]]));
+const response = () =>
+  any(12)
+    ? { status: any(20) ? 200 : odd(), headers: list(), body: any(2) ? undefined : value() }
+    : pick(
+        odd,
+        () => ({
+          get status() {
+            disturb();
+            return 200;
+          },
+          get headers() {
+            call().catch(() => {});
+            return list();
+          },
+          get body() {
+            disturb();
+            return value();
+          },
+        }),
+      );
+const attempt = (request) => {
+  try {
+    const made = act(request);
+    if (typeof made?.then === "function") return made.catch(() => {});
+  } catch (error) {
+    String(error.stack);
+  }
+};
+export const handler = {
+  handle(request) {
+    if (kept.length > 50 || any(3) === 0) disturb();
+    const count = any(8);
+    for (let index = 0; index < count; index++) attempt(request);
+    if (any(3) === 0) return response();
+    return (async () => {
+      for (let index = any(5); index > 0; index--) await attempt(request);
+      if (any(20) === 0) throw odd();
+      if (any(60) === 0) await new Promise(() => {});
+      return response();
+    })();
+  },
+};
