@@ -144,6 +144,7 @@ __attribute__((export_name("collect"))) void collect(void) {
   cancel_calls();
   clear_timers();
   JS_RunGC(runtime);
+  JS_ClearFreeBlocks(runtime);
   is_building = false;
 }
 
