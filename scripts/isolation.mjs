@@ -31,7 +31,14 @@ const project = join(root, "scripts/isolation");
 const component = join(project, "dist/isolation.wasm");
 if (!values["no-javascript"]) {
   setUp();
-  const sources = ["scripts/isolation/src", "scripts/isolation/tenon.toml", "ts-sdk/dist", "cli/dist", "wit"];
+  const sources = [
+    "scripts/isolation/src",
+    "scripts/isolation/tenon.toml",
+    "ts-sdk/dist",
+    "cli/dist",
+    "guest/dist",
+    "wit",
+  ];
   if (isStale("scripts/isolation/dist/isolation.wasm", sources)) {
     say("Building the handler in JavaScript");
     run(process.execPath, [join(root, "cli/bin/tenon.js"), "build", "-r"], { cwd: project });

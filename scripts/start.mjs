@@ -13,6 +13,7 @@ if (
     "examples/hello/tenon.toml",
     "ts-sdk/dist",
     "cli/dist",
+    "guest/dist",
     "wit",
   ])
 ) {

@@ -11,6 +11,9 @@ import { fail, root } from "./setup.mjs";
 /** The folders of the packages that are published, in the order in which they depend on each other. */
 export const published = ["bindings", "ts-sdk", "cli/engine", "cli/build", "cli"];
 
+/** The folders of packages that are parts of published ones. */
+const parts = ["guest"];
+
 const platforms = readdirSync(join(root, "bindings/npm")).map((name) => `bindings/npm/${name}`);
 const examples = readdirSync(join(root, "examples")).map((name) => `examples/${name}`);
 const own = /^(tenon|@tenon\/.*)$/;
@@ -23,11 +26,11 @@ function currentVersion() {
 /** Places with another version, as `file: its version`. */
 function disagreements(version) {
   const found = [];
-  for (const folder of [".", ...published, ...platforms]) {
+  for (const folder of [".", ...published, ...parts, ...platforms]) {
     const manifest = readJson(join(folder, "package.json"));
     if (manifest.version !== version) found.push(`${folder}/package.json: ${manifest.version}`);
   }
-  for (const folder of [...published, ...examples]) {
+  for (const folder of [...published, ...parts, ...examples]) {
     eachOwn(readJson(join(folder, "package.json")), (name, range) => {
       if (range.replace("^", "") !== version) found.push(`${folder}/package.json: ${name} ${range}`);
     });
@@ -35,7 +38,7 @@ function disagreements(version) {
   const cargo = /^version = "([^"]+)"/m.exec(read("Cargo.toml"))?.[1];
   if (cargo !== version) found.push(`Cargo.toml: ${cargo}`);
   const lock = readJson("package-lock.json").packages;
-  for (const folder of ["", ...published])
+  for (const folder of ["", ...published, ...parts])
     if (lock[folder].version !== version) found.push(`package-lock.json: ${folder} ${lock[folder].version}`);
   return found;
 }
@@ -72,7 +75,7 @@ function eachOwn(manifest, visit) {
 }
 
 function setVersion(version) {
-  for (const folder of [".", ...published, ...platforms, ...examples]) {
+  for (const folder of [".", ...published, ...parts, ...platforms, ...examples]) {
     const file = join(folder, "package.json");
     const manifest = readJson(file);
     if (!examples.includes(folder)) manifest.version = version;

@@ -43,6 +43,7 @@ export default async function setup(): Promise<void> {
       `${folder}/tenon.toml`,
       "ts-sdk/dist",
       "cli/dist",
+      "guest/dist",
       "wit",
       "crates/bridge/bridge.wasm",
     ];

@@ -1,4 +1,4 @@
-// Writes src/gaps/normalization-tables.ts from the tables of the Node that runs this: decompositions and combining classes, as
+// Writes guest/src/polyfills/normalization-tables.ts from the tables of the Node that runs this: decompositions and combining classes, as
 // differences in base 36.
 //
 //   node cli/scripts/normalization.mjs
@@ -46,7 +46,7 @@ const classes = groups.map((group) =>
 );
 
 writeFileSync(
-  new URL("../src/gaps/normalization-tables.ts", import.meta.url),
+  new URL("../../guest/src/polyfills/normalization-tables.ts", import.meta.url),
   `// Written by cli/scripts/normalization.mjs from Unicode ${process.versions.unicode}.
 export const unicodeVersion = "${process.versions.unicode}";
 /** Each character as the difference to the previous one, and its decomposition; a final 0 excludes it from composition. */

@@ -1,4 +1,4 @@
-// The package `@tenon/build`: a copy of the command's code, the WIT, the core modules for
+// The package `@tenon/build`: copies of the command's code and of the code for components, the WIT, the core modules for
 // cryptography, the API reference's viewer, and the digests of the engines.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -11,14 +11,16 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const build = join(root, "build");
 
 execFileSync("npm", ["run", "build"], { cwd: root, stdio: ["ignore", 2, 2] });
-for (const folder of ["crypto", "dist", "viewer", "wit"]) rmSync(join(build, folder), { recursive: true, force: true });
+for (const folder of ["crypto", "dist", "guest", "viewer", "wit"])
+  rmSync(join(build, folder), { recursive: true, force: true });
 cpSync(join(root, "../wit"), join(build, "wit"), { recursive: true });
 for (const module of ["curves", "rsa", "symmetric"])
   cpSync(join(root, `../crates/bridge/crypto/${module}.wasm`), join(build, `crypto/${module}.wasm`));
-cpSync(join(root, "dist"), join(build, "dist"), {
-  recursive: true,
-  filter: (from) => !/\.(map|d\.ts|tsbuildinfo)$/.test(from),
-});
+for (const [from, to] of [
+  [join(root, "dist"), "dist"],
+  [join(root, "../guest/dist"), "guest"],
+])
+  cpSync(from, join(build, to), { recursive: true, filter: (file) => !/\.(map|d\.ts|tsbuildinfo)$/.test(file) });
 
 // Only the viewer's files, with their licence, and not the package with its dependencies.
 const viewer = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));

@@ -39,6 +39,9 @@ export const isComplete = manifest.name === buildPackage || existsSync(new URL("
 /** The WIT of `sdk:core`: in the package when it was packed, at the repository's root in a clone. */
 export const witFolder = shipped("wit", "../wit");
 
+/** The compiled modules of `guest/`, which the build bundles into components; see {@link witFolder}. */
+export const guestFolder = shipped("guest", "../guest/dist");
+
 /** The core modules behind `crypto.subtle`; see {@link witFolder}. */
 export const cryptoFolder = shipped("crypto", "../crates/bridge/crypto");
 

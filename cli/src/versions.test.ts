@@ -12,9 +12,11 @@ test("packages are found from a folder upwards", () => {
   const manifest = (path: string) => JSON.parse(readFileSync(new URL(path, import.meta.url), "utf8"));
   const { dependencies, devDependencies } = manifest("../package.json");
   const { version: build, dependencies: building, peerDependencies: source } = manifest("../build/package.json");
-  // In a clone this package has the dependencies of the package for building.
+  // In a clone this package and the one for components have the dependencies of the package for building.
   const { "@tenon/engine": engine, ...shared } = building;
-  expect({ ...dependencies, ...devDependencies }).toMatchObject({ ...shared, ...source });
+  const { dependencies: guest } = manifest("../../guest/package.json");
+  expect({ ...dependencies, ...devDependencies, ...guest }).toMatchObject({ ...shared, ...source });
+  expect(shared).toMatchObject(guest);
   expect(engine).toBe(version);
   expect(devDependencies[enginePackage]).toBe(engineVersion);
   expect([build, manifest("../engine/package.json").version]).toEqual([version, version]);

@@ -23,7 +23,7 @@ export function use(authority, path) {
 /** Builds the fixture if it is older than its sources. */
 export function build() {
   setUp();
-  const sources = ["scripts/conformance/fixture/src", "ts-sdk/dist", "cli/dist"];
+  const sources = ["scripts/conformance/fixture/src", "ts-sdk/dist", "cli/dist", "guest/dist"];
   if (!isStale("scripts/conformance/fixture/dist/conformance.wasm", sources)) return;
   say("Building the fixture");
   run(process.execPath, [tenon, "build", "-r"], { cwd: fixture, stdio: ["ignore", 2, 2] });

@@ -60,7 +60,7 @@ async function build(name) {
     if (isStale(relative(file), [...sources, "scripts/engine/unmodified.js"])) await buildUnmodified(folder, file);
     return file;
   }
-  const all = [...sources, "scripts/engine/handler", "ts-sdk/dist", "cli/dist", ...addons()];
+  const all = [...sources, "scripts/engine/handler", "ts-sdk/dist", "cli/dist", "guest/dist", ...addons()];
   if (!isStale(relative(file), all)) return file;
   const project = join(folder, "handler");
   mkdirSync(project, { recursive: true });

@@ -1,5 +1,5 @@
 /**
- * Writes into asynchronous functions what `AsyncLocalStorage` needs to follow them (`cli/src/node/async-context.ts`): JavaScript cannot
+ * Writes into asynchronous functions what `AsyncLocalStorage` needs to follow them (`guest/src/node/async-context.ts`): JavaScript cannot
  * observe the callbacks of `await`, so the stores are kept before each `await`, and restored after it. The functions stay what they
  * are. A compiler that writes them as generators gives `new.target` another meaning, and ends an asynchronous generator inside of a
  * `finally` that awaits.

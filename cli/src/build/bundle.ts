@@ -50,7 +50,7 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
   const file = join(project.scratch, "build", `${project.config.project.name}.js`);
   await mkdir(dirname(file), { recursive: true });
   const { locales } = project.config.project;
-  const needs = new Needs(options.seed, locales && new Locales(locales, project.folder));
+  const needs = new Needs(options.seed, locales && (await Locales.load(locales, project.folder)));
   const linked = new LinkedModules(project.folder, (text) => needs.warn(text));
   try {
     // Relative, so that neither the bundle nor its source map says which folder the project is in.

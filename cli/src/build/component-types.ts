@@ -1,6 +1,7 @@
 /** The types of a component's functions: as `crates/link/src/component.rs` writes them, and in TypeScript. */
+
+import type { Type } from "@tenon/guest/polyfills/linked-component";
 import type { TypedFunction } from "@tenon/native";
-import type { Type } from "../gaps/linked-component.ts";
 
 /** A function with its types in JavaScript's names. */
 export interface Signature {

@@ -101,7 +101,7 @@ const letters: Readonly<Record<string, string>> = { i32: "i", i64: "I", f32: "f"
 const lettersOf = (types: readonly string[]) => JSON.stringify(types.map((type) => letters[type]).join(""));
 
 /**
- * Writes the module; `cli/src/gaps/linked.ts` and `linked-component.ts` are what it calls. Exports that nobody imports cost
+ * Writes the module; `guest/src/polyfills/linked.ts` and `linked-component.ts` are what it calls. Exports that nobody imports cost
  * nothing.
  */
 function javaScriptFor(id: string, { functions, memories, typed }: ModuleExports): string {

@@ -24,7 +24,7 @@ const globals: Readonly<Record<string, string>> = {
 };
 
 /**
- * The modules of `dist/gaps`, which define features that the engine lacks, and the test for a bundle that uses them.
+ * The modules of `guest/src/polyfills`, which define features that the engine lacks, and the test for a bundle that uses them.
  */
 const gaps: Readonly<Record<string, (code: string) => boolean>> = {
   "built-in-modules": (code) => /\.getBuiltinModule\b/.test(code) && code.includes("async_hooks"),

@@ -1,15 +1,16 @@
 /** The folders of the files that stand in for Node's modules, or fill a gap of the engine. */
 import { join } from "node:path";
-import { cryptoFolder, packageFolder } from "../package.ts";
+import { cryptoFolder, guestFolder, packageFolder } from "../package.ts";
 
 /** The modules that stand in for Node's inside a component, compiled. */
-export const nodeFolder = join(packageFolder, "dist", "node");
+export const nodeFolder = join(guestFolder, "node");
 
 /** The compiled modules that define features that the engine lacks. */
-export const gapsFolder = join(packageFolder, "dist", "gaps");
+export const gapsFolder = join(guestFolder, "polyfills");
+
+/** Their sources in a clone, which source maps name. */
+const sourceFolder = join(packageFolder, "../guest/src");
 
 /** Returns true for a file in these folders, compiled or not. */
 export const isOfNode = (file: string): boolean =>
-  [nodeFolder, gapsFolder, cryptoFolder, join(packageFolder, "src", "node"), join(packageFolder, "src", "gaps")].some(
-    (folder) => file.startsWith(folder),
-  );
+  [guestFolder, sourceFolder, cryptoFolder].some((folder) => file.startsWith(folder));

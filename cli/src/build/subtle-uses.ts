@@ -62,7 +62,7 @@ export class SubtleUses {
     this.#readsHmac ||= readsHmac;
   }
 
-  /** The modules of `dist/gaps` that the bundle needs. */
+  /** The modules of `guest/src/polyfills` that the bundle needs. */
   get gaps(): readonly string[] {
     const uses = (operations: Iterable<string>) => [...operations].some((each) => this.#operations.has(each));
     const isBeyond = uses(lacking) || this.#operations.has("*");

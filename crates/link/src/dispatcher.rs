@@ -36,7 +36,7 @@ pub const PLACE: u32 = 0;
 /// Import module with the engine's exports. The others are the numbers of the imported modules.
 pub(crate) const ENGINE: &str = "engine";
 
-/// Operations, in the order of the branches. `cli/src/gaps/linked.ts` has the same numbers.
+/// Operations, in the order of the branches. `guest/src/polyfills/linked.ts` has the same numbers.
 const FIND: i32 = 0;
 const CALL: i32 = 1;
 const READ: i32 = 2;

@@ -14,7 +14,7 @@
 //! modules keeps the empty place.
 //!
 //! A component stands beside the engine's, which imports its functions. They are lowered: they take numbers, and read and write
-//! values in the engine's memory (`cli/src/gaps/linked-component.ts`).
+//! values in the engine's memory (`guest/src/polyfills/linked-component.ts`).
 //!
 //! This crate owns the reading of modules ([`CoreModule`]) and components ([`Component`]), the dispatcher and the limits.
 //! `cli/src/build/linked.ts` writes the JavaScript that calls the dispatcher.

@@ -20,7 +20,7 @@ beforeAll(async () => {
     const own = name === "PluralRules" ? files.filter((each) => !each.includes("-")) : files;
     if (hasData) for (const each of own) await writeFile(join(data, `${each}.js`), "");
   }
-  locales = new Locales(["en", "de-CH", "zh-TW"], folder);
+  locales = await Locales.load(["en", "de-CH", "zh-TW"], folder);
 });
 afterAll(() => rm(folder, { recursive: true }));
 
@@ -82,8 +82,8 @@ describe("a use that is not covered", () => {
   ])("%s", (source, expected) => expect(found(source)).toEqual([expected]));
 });
 
-test("a month beside a year is refused where its name differs from that in a date", () => {
-  const polish = new Locales(["en", "pl"], folder);
+test("a month beside a year is refused where its name differs from that in a date", async () => {
+  const polish = await Locales.load(["en", "pl"], folder);
   const texts = (options: string) =>
     absentUses("module.ts", `const options = ${options};`, polish).map(({ text }) => text);
   expect(texts("{ month: 'numeric', year: 'numeric' }")).toEqual([]);
@@ -131,8 +131,8 @@ test("the module imports what is needed, in order", () => {
   expect(locales.module(intlNamesIn("new Intl.NumberFormat()"), "")).not.toContain("datetimeformat");
 });
 
-test("a locale without data is an error", () => {
-  const unknown = new Locales(["fr"], folder);
+test("a locale without data is an error", async () => {
+  const unknown = await Locales.load(["fr"], folder);
   expect(() => unknown.module(new Set(["NumberFormat"]), "")).toThrow(
     "@formatjs/intl-pluralrules has no data for the locale fr",
   );

@@ -1,8 +1,9 @@
 /** The locales that a project names, and the modules with their data. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { candidates } from "../../gaps/intl-lookup.ts";
+import { pathToFileURL } from "node:url";
 import { importedFolder } from "../packages.ts";
+import { gapsFolder } from "../stand-ins.ts";
 import { atTime } from "./at-time.ts";
 import { type IntlName, intlClasses, intlNames, withNeeded } from "./classes.ts";
 import { installing } from "./missing.ts";
@@ -10,18 +11,29 @@ import { installing } from "./missing.ts";
 /** The name of the module by {@link Locales.joinsModule}. */
 export const joinsModule = "tenon-intl:joins";
 
+type Lookup = typeof import("@tenon/guest/polyfills/intl-lookup");
+
 /** The locales that a project names, and the packages of formatjs that it has installed. */
 export class Locales {
   readonly names: readonly string[];
   readonly #folder: string;
+  readonly #lookup: Lookup;
+
+  private constructor(names: readonly string[], folder: string, lookup: Lookup) {
+    this.names = names;
+    this.#folder = folder;
+    this.#lookup = lookup;
+  }
 
   /**
+   * Loads the rule by which components choose a locale, because the build chooses data by the same rule.
+   *
    * @param names as `tenon.toml` has them; the first is the default
    * @param folder the project's, from which packages are looked for
    */
-  constructor(names: readonly string[], folder: string) {
-    this.names = names;
-    this.#folder = folder;
+  static async load(names: readonly string[], folder: string): Promise<Locales> {
+    const file = pathToFileURL(join(gapsFolder, "intl-lookup.js"));
+    return new Locales(names, folder, (await import(file.href)) as Lookup);
   }
 
   /** The command that installs what some classes need and the project lacks; undefined when it has all. */
@@ -47,7 +59,7 @@ export class Locales {
     if (folder === undefined) return undefined;
     const { language } = new Intl.Locale(tag);
     // Plurals belong to a language, however it is written.
-    const names = [...candidates(tag), ...(name === "PluralRules" ? [language] : [])];
+    const names = [...this.#lookup.candidates(tag), ...(name === "PluralRules" ? [language] : [])];
     return names.find((each) => existsSync(join(folder, "locale-data", `${each}.js`)));
   }
 

@@ -1,6 +1,6 @@
 //! Parts that the core modules behind `crypto.subtle` share: memory for the caller, and the reading of arguments.
 //!
-//! A module imports nothing and keeps nothing between calls. The caller (`cli/src/gaps/subtle/core-module.ts`) does four steps:
+//! A module imports nothing and keeps nothing between calls. The caller (`guest/src/polyfills/subtle/core-module.ts`) does four steps:
 //!
 //! 1. `allocate` a block, and write all inputs into it, one behind the other.
 //! 2. Call a function with the block's address and the lengths of the inputs. Outputs stand in the same block, where the

@@ -22,7 +22,8 @@ export function addAbortListener(signal: AbortSignal, listener: (event?: Event) 
   if (signal.aborted) queueMicrotask(listener);
   else signal.addEventListener("abort", listener, { once: true });
   const remove = () => signal.removeEventListener("abort", listener);
-  return { [Symbol.dispose ?? Symbol.for("nodejs.dispose")]: remove };
+  const { dispose = Symbol.for("nodejs.dispose") } = Symbol as { readonly dispose?: symbol };
+  return { [dispose]: remove };
 }
 
 // As in Node, the class is the module.

@@ -1,6 +1,6 @@
 import * as nodeCrypto from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { seeded, symmetric } from "../gaps/subtle/modules.testing.ts";
+import { seeded, symmetric } from "../polyfills/subtle/modules.testing.ts";
 import { ciphersBy } from "./ciphers.ts";
 import { derivedBy } from "./crypto-derive.ts";
 

@@ -2,7 +2,7 @@
 import { hkdf as nobleHkdf } from "@noble/hashes/hkdf.js";
 import { pbkdf2 as noblePbkdf2 } from "@noble/hashes/pbkdf2.js";
 import { scrypt as nobleScrypt } from "@noble/hashes/scrypt.js";
-import { type Part, withBlock } from "../gaps/subtle/core-module.ts";
+import { type Part, withBlock } from "../polyfills/subtle/core-module.ts";
 import { isBuilding } from "./building.ts";
 import {
   answered,

@@ -1,6 +1,6 @@
 /**
  * The vectors of Project Wycheproof (C2SP/wycheproof on GitHub), which are too many for each run:
- * `TENON_WYCHEPROOF=<folder testvectors_v1> npx vitest run --project cli cli/src/gaps/subtle/wycheproof.test.ts`.
+ * `TENON_WYCHEPROOF=<folder testvectors_v1> npx vitest run --project guest guest/src/polyfills/subtle/wycheproof.test.ts`.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
 /** Ciphers of `node:crypto`: AES in the modes GCM, CBC and CTR, computed by the core module. They are no streams. */
-import { withBlock } from "../gaps/subtle/core-module.ts";
+import { withBlock } from "../polyfills/subtle/core-module.ts";
 import { Buffer } from "./buffer.ts";
 import { requireRequest } from "./building.ts";
 import { type Bytes, bytesOf, type Data, type KeyObject, outputOf, timingSafeEqual } from "./crypto-data.ts";

@@ -1,0 +1,1 @@
+/// <reference path="../ts-sdk/engine.d.ts" />
