@@ -100,7 +100,7 @@ test("classes of characters by their Unicode properties", async () => {
 });
 
 test("streams of text, normalization, patterns of URLs, and the name of the runtime", async () => {
-  expect(await get("/gaps")).toEqual({
+  expect(await get("/polyfills")).toEqual({
     text: "é🎉x",
     normalized: ["e\u0301", "ﬁ ①", "각"].map((each) => [each.normalize(), each.normalize("NFKD")]),
     agent: "Tenon",

@@ -1,4 +1,4 @@
-/** Finds the globals that a source uses, for the gaps of the engine that they need. */
+/** Finds the globals that a source uses, for the polyfills that they need. */
 import { type Node, parseSync } from "oxc-parser";
 
 /** The objects whose properties are the globals. */

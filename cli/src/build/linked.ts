@@ -115,7 +115,7 @@ function javaScriptFor(id: string, { functions, memories, typed }: ModuleExports
     `export { export${index} as ${JSON.stringify(name)} };`,
   ]);
   const [type, file] = typed === undefined ? ["LinkedModule", "linked"] : ["LinkedComponent", "linked-component"];
-  return `import { ${type} } from "tenon-gaps:${file}.js";
+  return `import { ${type} } from "tenon-polyfills:${file}.js";
 const module = /* @__PURE__ */ new ${type}(0x${id.slice(8)}, 0x${id.slice(0, 8)});
 ${lines.join("\n")}
 `;

@@ -1,4 +1,4 @@
-/** Finds the additions that a bundle needs: globals, gaps of the engine, forms of packages, parts of the SDK. */
+/** Finds the additions that a bundle needs: globals, polyfills, forms of packages, parts of the SDK. */
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Metafile } from "esbuild";
@@ -23,10 +23,8 @@ const globals: Readonly<Record<string, string>> = {
   ...asyncFormNames,
 };
 
-/**
- * The modules of `guest/src/polyfills`, which define features that the engine lacks, and the test for a bundle that uses them.
- */
-const gaps: Readonly<Record<string, (code: string) => boolean>> = {
+/** The modules of `guest/src/polyfills`, and the test for a bundle that uses them. */
+const polyfills: Readonly<Record<string, (code: string) => boolean>> = {
   "built-in-modules": (code) => /\.getBuiltinModule\b/.test(code) && code.includes("async_hooks"),
   // The SDK and the entry print texts only, through a property of the globals.
   console: (code) => /(?<![.\w$"'`-])console\b(?!\s*:[^:])|\bglobalThis\.console\b/.test(code),
@@ -40,8 +38,8 @@ const gaps: Readonly<Record<string, (code: string) => boolean>> = {
   "url-pattern": (code) => /(?<!["'])\bURLPattern\b/.test(code),
 };
 
-/** Gaps that the SDK fills, because its own classes of `fetch` do; an app that speaks `fetch` has them already. */
-const sdkGaps: Readonly<Record<string, string>> = { fetch: "@tenon/sdk/fetch-classes" };
+/** Polyfills that the SDK has, because its own classes of `fetch` do; an app that speaks `fetch` has them already. */
+const sdkPolyfills: Readonly<Record<string, string>> = { fetch: "@tenon/sdk/fetch-classes" };
 
 /** The functions of `node:crypto` that compute with the core module, and the files that define them. Files may have their names. */
 const symmetricNames = /\bcreate(?:C|Dec)ipheriv\b|(?<!["'`/])\b(?:pbkdf2|scrypt|hkdf)(?:Sync)?\b/;
@@ -55,7 +53,7 @@ export class Needs {
   /** Names that are written without an import. */
   readonly globals = new Set<string>();
   /** The modules that run before all others, because they define features that the engine lacks. */
-  readonly gaps = new Set<string>();
+  readonly polyfills = new Set<string>();
   /** The classes of `Intl` to add. */
   intl: ReadonlySet<IntlName> = new Set();
   /** The bundle that named them, without them. */
@@ -91,7 +89,7 @@ export class Needs {
   constructor(seed: string | undefined, locales: Locales | undefined) {
     this.seed = seed;
     this.locales = locales;
-    if (seed !== undefined) this.gaps.add("random-while-building");
+    if (seed !== undefined) this.polyfills.add("random-while-building");
   }
 
   warn(text: string): void {
@@ -118,7 +116,7 @@ export class Needs {
       // A property's name and a key are others.
       if (new RegExp(`(?<![.\\w$"'-])${name}\\b(?!\\s*:[^:])`).test(code)) this.globals.add(name);
     }
-    for (const [name, isNamed] of Object.entries(gaps)) if (isNamed(code)) this.gaps.add(name);
+    for (const [name, isNamed] of Object.entries(polyfills)) if (isNamed(code)) this.polyfills.add(name);
     // The classes themselves name others, so only a bundle without them is looked at.
     if (this.locales !== undefined && this.intl.size === 0) {
       this.intl = intlNamesIn(code);
@@ -150,7 +148,7 @@ export class Needs {
       this.#namesSymmetric ||= packageNameOf(input) !== "@noble/hashes" && symmetricNames.test(text);
     }
     this.symmetric ||= this.#namesSymmetric && inputs.some((input) => symmetricUsers.includes(input));
-    for (const gap of this.#subtle.gaps) this.gaps.add(gap);
+    for (const polyfill of this.#subtle.polyfills) this.polyfills.add(polyfill);
   }
 
   /** Adds what makes the engine's globals work as their standards have it, where sources use them. The SDK's own uses do without. */
@@ -159,8 +157,8 @@ export class Needs {
       if (this.#readForStandards.has(input) || isOfNode(input)) continue;
       this.#readForStandards.add(input);
       const text = await readFile(input, "utf8").catch(() => "");
-      const gaps = standardsIn(input, text);
-      if (gaps.length > 0 && !(await isOfSdk(input))) for (const gap of gaps) this.gaps.add(gap);
+      const found = standardsIn(input, text);
+      if (found.length > 0 && !(await isOfSdk(input))) for (const polyfill of found) this.polyfills.add(polyfill);
     }
   }
 
@@ -186,13 +184,18 @@ export class Needs {
   get #size(): number {
     const switches = [this.propertyEscapes, this.asyncStores, this.symmetric].filter(Boolean).length;
     return (
-      this.globals.size + this.gaps.size + this.intl.size + this.browserForms.size + this.#documentForms.size + switches
+      this.globals.size +
+      this.polyfills.size +
+      this.intl.size +
+      this.browserForms.size +
+      this.#documentForms.size +
+      switches
     );
   }
 
-  /** The beginning of the entry: imports of modules that fill the engine's gaps. */
+  /** The beginning of the entry: imports of the polyfills. */
   get imports(): string {
-    const modules = [...this.gaps].sort().map((name) => sdkGaps[name] ?? `tenon-gaps:${name}.js`);
+    const modules = [...this.polyfills].sort().map((name) => sdkPolyfills[name] ?? `tenon-polyfills:${name}.js`);
     if (this.intl.size > 0) modules.push(intlModule);
     return modules.map((name) => `import "${name}"; `).join("");
   }

@@ -1,4 +1,4 @@
-/** The folders of the files that stand in for Node's modules, or fill a gap of the engine. */
+/** The folders of the files that stand in for Node's modules, and of the polyfills. */
 import { join } from "node:path";
 import { cryptoFolder, guestFolder, packageFolder } from "../package.ts";
 
@@ -6,7 +6,7 @@ import { cryptoFolder, guestFolder, packageFolder } from "../package.ts";
 export const nodeFolder = join(guestFolder, "node");
 
 /** The compiled modules that define features that the engine lacks. */
-export const gapsFolder = join(guestFolder, "polyfills");
+export const polyfillsFolder = join(guestFolder, "polyfills");
 
 /** Their sources in a clone, which source maps name. */
 const sourceFolder = join(packageFolder, "../guest/src");

@@ -35,5 +35,5 @@ describe("standardsIn", () => {
     ["class A { fetch() {} }", []],
     ["// new Response()\nconst a = 'fetch';", []],
     ["<broken", []],
-  ])("%s", (text, gaps) => expect(of(text)).toEqual(gaps));
+  ])("%s", (text, polyfills) => expect(of(text)).toEqual(polyfills));
 });

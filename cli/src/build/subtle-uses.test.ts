@@ -2,10 +2,10 @@ import { expect, test } from "vitest";
 import { SubtleUses } from "./subtle-uses.ts";
 
 /** The parts that sources need, by short names. */
-function gapsOf(...sources: string[]): string {
+function polyfillsOf(...sources: string[]): string {
   const uses = new SubtleUses();
   for (const source of sources) uses.addFrom("module.ts", source);
-  return uses.gaps.map((gap) => gap.replace(/^subtle\/(with-)?/, "")).join(" ");
+  return uses.polyfills.map((name) => name.replace(/^subtle\/(with-)?/, "")).join(" ");
 }
 
 test.each([
@@ -46,10 +46,10 @@ test.each([
   ["const { subtle } = crypto; export const all = { subtle };", "install symmetric curves rsa"],
   ["crypto.subtle[operation](parameters)", "install symmetric curves rsa"],
   ["crypto.subtle.encrypt(parameters, key, data)", "install symmetric curves rsa"],
-])("%s", (source, gaps) => expect(gapsOf(source)).toBe(gaps));
+])("%s", (source, polyfills) => expect(polyfillsOf(source)).toBe(polyfills));
 
 test("an algorithm may be named in another source", () => {
-  expect(gapsOf("crypto.subtle.encrypt(parameters, key, data)", "export const name = 'AES-CTR';")).toBe(
+  expect(polyfillsOf("crypto.subtle.encrypt(parameters, key, data)", "export const name = 'AES-CTR';")).toBe(
     "install symmetric",
   );
 });

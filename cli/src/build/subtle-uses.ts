@@ -63,7 +63,7 @@ export class SubtleUses {
   }
 
   /** The modules of `guest/src/polyfills` that the bundle needs. */
-  get gaps(): readonly string[] {
+  get polyfills(): readonly string[] {
     const uses = (operations: Iterable<string>) => [...operations].some((each) => this.#operations.has(each));
     const isBeyond = uses(lacking) || this.#operations.has("*");
     if (!isBeyond && !(uses(partial) && this.#unknown.size > 0)) return this.#readsHmac ? ["subtle/install"] : [];

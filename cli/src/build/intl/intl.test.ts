@@ -116,15 +116,15 @@ test("the module imports what is needed, in order", () => {
   const lines = locales.module(names, code).split("\n");
   expect(lines.slice(-11)).toEqual([
     'import "tenon-intl:joins";',
-    'import "tenon-gaps:intl-date-data.js";',
-    'import "tenon-gaps:intl-without-ranges.js";',
+    'import "tenon-polyfills:intl-date-data.js";',
+    'import "tenon-polyfills:intl-without-ranges.js";',
     'import "@formatjs/intl-datetimeformat/locale-data/en.js";',
     'import "@formatjs/intl-datetimeformat/locale-data/de-CH.js";',
     'import "@formatjs/intl-datetimeformat/locale-data/zh-Hant.js";',
-    'import "tenon-gaps:intl-dates.js";',
-    'import "tenon-gaps:intl-time-zones.js";',
+    'import "tenon-polyfills:intl-dates.js";',
+    'import "tenon-polyfills:intl-time-zones.js";',
     'import "@formatjs/intl-datetimeformat/add-all-tz.js";',
-    'import "tenon-gaps:intl.js";',
+    'import "tenon-polyfills:intl.js";',
     'try { new Intl.DateTimeFormat(undefined, { timeZone: "Europe/Berlin" }).format(0); } catch {}',
   ]);
   expect(locales.joinsModule()).toContain(`"de-CH":{"full":"{1} 'um' {0}","long":"{1} 'um' {0}"}`);

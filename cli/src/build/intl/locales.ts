@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { importedFolder } from "../packages.ts";
-import { gapsFolder } from "../stand-ins.ts";
+import { polyfillsFolder } from "../stand-ins.ts";
 import { atTime } from "./at-time.ts";
 import { type IntlName, intlClasses, intlNames, withNeeded } from "./classes.ts";
 import { installing } from "./missing.ts";
@@ -32,7 +32,7 @@ export class Locales {
    * @param folder the project's, from which packages are looked for
    */
   static async load(names: readonly string[], folder: string): Promise<Locales> {
-    const file = pathToFileURL(join(gapsFolder, "intl-lookup.js"));
+    const file = pathToFileURL(join(polyfillsFolder, "intl-lookup.js"));
     return new Locales(names, folder, (await import(file.href)) as Lookup);
   }
 
@@ -79,16 +79,16 @@ export class Locales {
       const { package: from, hasData } = intlClasses[name];
       add(`${from}/polyfill-force.js`);
       const isDate = name === "DateTimeFormat";
-      if (isDate) for (const each of [joinsModule, "tenon-gaps:intl-date-data.js"]) add(each);
-      if (isDate && !/\bformatRange/.test(code)) add("tenon-gaps:intl-without-ranges.js");
+      if (isDate) for (const each of [joinsModule, "tenon-polyfills:intl-date-data.js"]) add(each);
+      if (isDate && !/\bformatRange/.test(code)) add("tenon-polyfills:intl-without-ranges.js");
       if (hasData) for (const file of this.#dataFiles(name)) add(`${from}/locale-data/${file}.js`);
       if (!isDate) continue;
-      add("tenon-gaps:intl-dates.js");
+      add("tenon-polyfills:intl-dates.js");
       if (!/\btimeZone\b/.test(code)) continue;
-      add("tenon-gaps:intl-time-zones.js");
+      add("tenon-polyfills:intl-time-zones.js");
       add(`${from}/add-all-tz.js`);
     }
-    add("tenon-gaps:intl.js");
+    add("tenon-polyfills:intl.js");
     if (names.has("DateTimeFormat")) lines.push(...zonesIn(code).map(usingZone));
     return lines.join("\n");
   }

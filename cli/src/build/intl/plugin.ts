@@ -9,7 +9,7 @@ const matcher = "@formatjs/intl-localematcher";
 /** Stands between the classes of formatjs and their package that chooses a locale. */
 const lookup = `
 import { ResolveLocale as resolve } from "${matcher}";
-import { lookedUp } from "tenon-gaps:intl-lookup.js";
+import { lookedUp } from "tenon-polyfills:intl-lookup.js";
 export { LookupSupportedLocales } from "${matcher}";
 export const ResolveLocale = (available, requested, options, ...rest) =>
   resolve(available, lookedUp(available, requested), { ...options, localeMatcher: "lookup" }, ...rest);
