@@ -1,4 +1,4 @@
-/// <reference path="./gaps.d.ts" />
+/// <reference path="./polyfills.d.ts" />
 /**
  * The globals of the engine that a handler runs in, beside those of ECMAScript. Put it into `tsconfig.json` in the place of a
  * `lib` of browsers or workers: `"lib": ["ES2023"], "types": ["@tenon/sdk/engine"]`. A test compares it with the engine.
@@ -639,7 +639,7 @@ interface StructuredSerializeOptions {
   transfer?: ArrayBuffer[];
 }
 
-/** The operations of the engine. `gaps.d.ts` declares those that the build adds. */
+/** The operations of the engine. `polyfills.d.ts` declares those that the build adds. */
 interface SubtleCrypto {
   /** @param algorithm `SHA-1`, `SHA-256`, `SHA-384`, `SHA-512` or `MD5` */
   digest(algorithm: AlgorithmIdentifier, data: BufferSource): Promise<ArrayBuffer>;
