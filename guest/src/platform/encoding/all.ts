@@ -1,0 +1,12 @@
+/** `TextDecoder` for all encodings, by the engine's decoders (`crates/engine/src/encoding.c`). */
+import { decoderDecode, decoderEncoding, decoderNew } from "tenon:engine";
+import { textDecoder } from "./decoder.ts";
+
+export const TextDecoder = textDecoder((label, fatal, ignoreBOM) => {
+  const handle = decoderNew(label, fatal, ignoreBOM);
+  if (handle === undefined) return undefined;
+  return {
+    encoding: decoderEncoding(handle).toLowerCase(),
+    decode: (bytes, stream) => decoderDecode(handle, bytes, stream),
+  };
+});

@@ -1,0 +1,5 @@
+/** Defines the global `TextEncoder`. */
+import { installInterfaces } from "../interface.ts";
+import { TextEncoder } from "./encoder.ts";
+
+installInterfaces({ TextEncoder });
