@@ -1,4 +1,6 @@
 //! URLs (URL Standard, section 6.1) by the crate `url`. `platform.h` documents the functions.
+mod corrections;
+
 use alloc::boxed::Box;
 use url::{Url, quirks};
 
@@ -33,9 +35,12 @@ pub unsafe extern "C" fn tenon_url_parse(
     // SAFETY: the caller passes two readable ranges.
     let (input, base) = unsafe { (bytes(input, length), bytes(base, base_length)) };
     let input = scalar_values(input);
-    let parsed =
-        if against { Url::parse(&scalar_values(base)).and_then(|base| base.join(&input)) } else { Url::parse(&input) };
-    parsed.ok().map(Box::new)
+    let parsed = if against {
+        Url::parse(&scalar_values(base)).and_then(|base| base.join(&corrections::authority_slashes(&input, &base)))
+    } else {
+        Url::parse(&input)
+    };
+    parsed.ok().map(|url| Box::new(corrections::escape_path(url)))
 }
 
 #[unsafe(no_mangle)]
@@ -60,15 +65,16 @@ pub unsafe extern "C" fn tenon_url_assign(url: &mut Url, part: Part, value: *con
     // SAFETY: the caller passes a readable range.
     let value = scalar_values(unsafe { bytes(value, length) });
     let result = match part {
-        Part::Href => quirks::set_href(url, &value).map_err(|_| ()),
+        Part::Href => Url::parse(&value).map(|parsed| *url = corrections::escape_path(parsed)).map_err(|_| ()),
         Part::Protocol => quirks::set_protocol(url, &value),
         Part::Username => quirks::set_username(url, &value),
         Part::Password => quirks::set_password(url, &value),
-        Part::Host => quirks::set_host(url, &value),
-        Part::Hostname => quirks::set_hostname(url, &value),
+        Part::Host => corrections::set_host(url, quirks::set_host, &value),
+        Part::Hostname => corrections::set_host(url, quirks::set_hostname, &value),
+        Part::Port if corrections::is_blank(&value) => Ok(()),
         Part::Port => quirks::set_port(url, &value),
         Part::Pathname => {
-            quirks::set_pathname(url, &value);
+            corrections::set_pathname(url, &value);
             Ok(())
         }
         Part::Search => {

@@ -9,23 +9,35 @@ const encodeComponent = globalThis.encodeURIComponent;
 /** Parses a string of scalar values. */
 export function parseForm(text: string): Pair[] {
   const pairs: Pair[] = [];
-  if (text === "") return pairs;
-  for (const part of text.split("&")) {
-    if (part === "") continue;
-    const equals = part.indexOf("=");
-    pairs.push(
-      equals < 0
-        ? [unescapeText(part), ""]
-        : [unescapeText(part.slice(0, equals)), unescapeText(part.slice(equals + 1))],
-    );
+  const isPlain = !text.includes("%") && !text.includes("+");
+  let found = text.indexOf("=");
+  for (let start = 0; start < text.length; ) {
+    const next = text.indexOf("&", start);
+    const end = next < 0 ? text.length : next;
+    if (end > start) {
+      // Without this the text would be searched to its end for each part that has no value.
+      if (found >= 0 && found < start) found = text.indexOf("=", start);
+      const equals = found < 0 || found > end ? end : found;
+      const name = text.slice(start, equals);
+      const value = text.slice(equals + 1, end);
+      pairs.push(isPlain ? [name, value] : [unescapeText(name), unescapeText(value)]);
+    }
+    start = end + 1;
   }
   return pairs;
 }
 
 export function serializeForm(pairs: readonly Pair[]): string {
   let text = "";
-  for (const [name, value] of pairs) text += `${text === "" ? "" : "&"}${escapeText(name)}=${escapeText(value)}`;
-  return text;
+  for (const [name, value] of pairs) {
+    text += `${text === "" ? "" : "&"}${encodeComponent(name)}=${encodeComponent(value)}`;
+  }
+  // `encodeURIComponent` keeps five characters, and escapes a space in another way.
+  return /%20|[!'()~]/.test(text) ? text.replaceAll(/%20|[!'()~]/g, replace) : text;
+}
+
+function replace(found: string): string {
+  return found === "%20" ? "+" : `%${found.charCodeAt(0).toString(16).toUpperCase()}`;
 }
 
 function unescapeText(text: string): string {
@@ -50,21 +62,4 @@ function unescapeBytes(text: string): string {
     at += isEscape ? 3 : 1;
   }
   return utf8Decode(bytes.subarray(0, length), false, true);
-}
-
-/** The characters that `encodeURIComponent` keeps or escapes otherwise. */
-const others = /%20|[!'()~]/;
-const replacements: Readonly<Record<string, string>> = {
-  "%20": "+",
-  "!": "%21",
-  "'": "%27",
-  "(": "%28",
-  ")": "%29",
-  "~": "%7E",
-};
-
-function escapeText(text: string): string {
-  const escaped = encodeComponent(text);
-  if (!others.test(escaped)) return escaped;
-  return escaped.replaceAll(/%20|[!'()~]/g, (found) => replacements[found] as string);
 }

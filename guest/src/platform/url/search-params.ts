@@ -4,7 +4,9 @@ import { type Pair, parseForm, serializeForm } from "./form-urlencoded.ts";
 
 type Changed = (query: string) => void;
 
-let pairsIn: (params: URLSearchParams) => readonly Pair[];
+// Functions and not private methods, because each object with private methods gets a property more.
+let pairsIn: (params: URLSearchParams) => Pair[];
+let update: (params: URLSearchParams) => void;
 let make: (query: string, changed: Changed) => URLSearchParams;
 let replace: (params: URLSearchParams, query: string) => void;
 
@@ -12,12 +14,16 @@ let replace: (params: URLSearchParams, query: string) => void;
 export class URLSearchParams {
   /** The pairs, unless `#query` has to be parsed first. */
   #pairs: Pair[] | undefined;
-  #query: string | undefined;
+  #query: string;
   /** Gives the URL its new query. */
   #changed: Changed | undefined;
 
   static {
-    pairsIn = (params) => params.#list();
+    pairsIn = (params) => {
+      params.#pairs ??= parseForm(params.#query);
+      return params.#pairs;
+    };
+    update = (params) => params.#changed?.(serializeForm(pairsIn(params)));
     make = (query, changed) => {
       const params = new URLSearchParams();
       params.#changed = changed;
@@ -32,6 +38,8 @@ export class URLSearchParams {
 
   // Parameters with defaults do not count for `length`.
   constructor(init: unknown = "") {
+    this.#query = "";
+    if (init === "") return;
     if ((typeof init === "object" && init !== null) || typeof init === "function") {
       this.#pairs = pairsOf(init);
       return;
@@ -40,38 +48,29 @@ export class URLSearchParams {
     this.#query = text.startsWith("?") ? text.slice(1) : text;
   }
 
-  #list(): Pair[] {
-    this.#pairs ??= parseForm(this.#query as string);
-    return this.#pairs;
-  }
-
-  #update(): void {
-    this.#changed?.(serializeForm(this.#list()));
-  }
-
   get size(): number {
-    return this.#list().length;
+    return pairsIn(this).length;
   }
 
   append(name: string, value: string): void {
-    const pairs = this.#list();
+    const pairs = pairsIn(this);
     // biome-ignore lint/complexity/noArguments: `undefined` is a name.
     expect("append", arguments.length, 2);
     pairs.push([textOf(name), textOf(value)]);
-    this.#update();
+    update(this);
   }
 
   delete(name: string, value: string | undefined = undefined): void {
-    const pairs = this.#list();
+    const pairs = pairsIn(this);
     // biome-ignore lint/complexity/noArguments: as above.
     expect("delete", arguments.length, 1);
     const matches = matcher(name, value);
     this.#pairs = pairs.filter((pair) => !matches(pair));
-    this.#update();
+    update(this);
   }
 
   get(name: string): string | null {
-    const pairs = this.#list();
+    const pairs = pairsIn(this);
     // biome-ignore lint/complexity/noArguments: as above.
     expect("get", arguments.length, 1);
     const wanted = textOf(name);
@@ -80,21 +79,21 @@ export class URLSearchParams {
   }
 
   getAll(name: string): string[] {
-    const pairs = this.#list();
+    const pairs = pairsIn(this);
     // biome-ignore lint/complexity/noArguments: as above.
     expect("getAll", arguments.length, 1);
     return pairs.filter(matcher(name, undefined)).map((pair) => pair[1]);
   }
 
   has(name: string, value: string | undefined = undefined): boolean {
-    const pairs = this.#list();
+    const pairs = pairsIn(this);
     // biome-ignore lint/complexity/noArguments: as above.
     expect("has", arguments.length, 1);
     return pairs.some(matcher(name, value));
   }
 
   set(name: string, value: string): void {
-    const pairs = this.#list();
+    const pairs = pairsIn(this);
     // biome-ignore lint/complexity/noArguments: as above.
     expect("set", arguments.length, 2);
     const made: Pair = [textOf(name), textOf(value)];
@@ -105,41 +104,41 @@ export class URLSearchParams {
       this.#pairs = pairs.filter((pair, index) => index <= first || pair[0] !== made[0]);
       this.#pairs[first] = made;
     }
-    this.#update();
+    update(this);
   }
 
   sort(): void {
-    this.#list().sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
-    this.#update();
+    pairsIn(this).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+    update(this);
   }
 
   forEach(callback: (value: string, name: string, params: URLSearchParams) => void, self: unknown = undefined): void {
-    this.#list();
+    pairsIn(this);
     if (typeof callback !== "function") throw new TypeError("URLSearchParams.forEach: the callback must be a function");
     // The list may change meanwhile.
-    for (let at = 0; at < this.#list().length; at++) {
-      const [name, value] = this.#list()[at] as Pair;
+    for (let at = 0; at < pairsIn(this).length; at++) {
+      const [name, value] = pairsIn(this)[at] as Pair;
       callback.call(self, value, name, this);
     }
   }
 
   entries(): IterableIterator<Pair> {
-    this.#list();
+    pairsIn(this);
     return iterate(this, "entries");
   }
 
   keys(): IterableIterator<string> {
-    this.#list();
+    pairsIn(this);
     return iterate(this, "keys");
   }
 
   values(): IterableIterator<string> {
-    this.#list();
+    pairsIn(this);
     return iterate(this, "values");
   }
 
   toString(): string {
-    return serializeForm(this.#list());
+    return serializeForm(pairsIn(this));
   }
 
   declare [Symbol.iterator]: () => IterableIterator<Pair>;

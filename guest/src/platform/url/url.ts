@@ -61,7 +61,7 @@ export class URL {
     const handle = this.#handle;
     const text = `${value}`;
     if (!urlSetHref(handle, text)) throw invalid(text, undefined);
-    this.#reloadParams();
+    if (this.#params !== undefined) reload(this.#params, handle);
   }
 
   get origin(): string {
@@ -136,8 +136,9 @@ export class URL {
   }
 
   set search(value: string) {
-    urlSetSearch(this.#handle, `${value}`);
-    this.#reloadParams();
+    const handle = this.#handle;
+    urlSetSearch(handle, `${value}`);
+    if (this.#params !== undefined) reload(this.#params, handle);
   }
 
   get searchParams(): URLSearchParams {
@@ -161,14 +162,14 @@ export class URL {
   toString(): string {
     return urlHref(this.#handle);
   }
-
-  #reloadParams(): void {
-    if (this.#params !== undefined) replaceQuery(this.#params, urlSearch(this.#handle).slice(1));
-  }
 }
 
 function parse(url: string, base: string | undefined): UrlHandle | undefined {
   return base === undefined ? urlParse(`${url}`) : urlParse(`${url}`, `${base}`);
+}
+
+function reload(params: URLSearchParams, handle: UrlHandle): void {
+  replaceQuery(params, urlSearch(handle).slice(1));
 }
 
 function invalid(url: string, base: string | undefined): TypeError {
