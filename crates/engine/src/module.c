@@ -2,8 +2,10 @@
 #include <string.h>
 
 #include "calls.h"
+#include "digest.h"
 #include "engine.h"
 #include "environment.h"
+#include "random.h"
 #include "text.h"
 
 static const struct {
@@ -11,7 +13,9 @@ static const struct {
   int count;
 } topics[] = {
     {call_functions, CALL_FUNCTIONS},
+    {digest_functions, DIGEST_FUNCTIONS},
     {environment_functions, ENVIRONMENT_FUNCTIONS},
+    {random_functions, RANDOM_FUNCTIONS},
     {text_functions, TEXT_FUNCTIONS},
 };
 
