@@ -16,4 +16,4 @@ cargo_home=${CARGO_HOME:-$HOME/.cargo}
 features=+bulk-memory,+sign-ext,+nontrapping-fptoint
 env -u RUSTUP_TOOLCHAIN RUSTC="$rustc" RUSTC_BOOTSTRAP=1 \
   RUSTFLAGS="--remap-path-prefix=$PWD=. --remap-path-prefix=$cargo_home=cargo -Ctarget-feature=$features" \
-  "$cargo" build --quiet --locked --release --target-dir target --target wasm32-unknown-unknown -Zbuild-std=core,alloc "$@"
+  "$cargo" build --quiet --release --target-dir target --target wasm32-unknown-unknown -Zbuild-std=core,alloc "$@"

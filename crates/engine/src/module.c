@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "calls.h"
+#include "crypto.h"
 #include "digest.h"
 #include "engine.h"
 #include "environment.h"
@@ -13,6 +14,9 @@ static const struct {
   int count;
 } topics[] = {
     {call_functions, CALL_FUNCTIONS},
+#ifdef TENON_FULL
+    {crypto_functions, CRYPTO_FUNCTIONS},
+#endif
     {digest_functions, DIGEST_FUNCTIONS},
     {environment_functions, ENVIRONMENT_FUNCTIONS},
     {random_functions, RANDOM_FUNCTIONS},

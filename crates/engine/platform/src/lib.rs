@@ -5,6 +5,10 @@
 #![no_std]
 
 extern crate alloc;
+#[cfg(feature = "crypto")]
+extern crate tenon_crypto;
+#[cfg(feature = "digests")]
+extern crate tenon_digests;
 
 #[cfg(feature = "compression")]
 mod compression;
