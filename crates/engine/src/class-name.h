@@ -1,5 +1,9 @@
-#pragma once
+#ifndef TENON_CLASS_NAME_H
+#define TENON_CLASS_NAME_H
+
 #include "quickjs.h"
 
-extern const JSCFunctionListEntry class_name_functions[];
-extern const int class_name_function_count;
+enum { CLASS_NAME_FUNCTIONS = 1 };
+extern const JSCFunctionListEntry class_name_functions[CLASS_NAME_FUNCTIONS];
+
+#endif
