@@ -1,0 +1,5 @@
+/** The global `EventTarget`. */
+import { defineGlobals } from "../../interface.ts";
+import { EventTarget } from "../event-target.ts";
+
+defineGlobals({ EventTarget });

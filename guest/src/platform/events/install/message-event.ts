@@ -1,0 +1,5 @@
+/** The global `MessageEvent`. */
+import { defineGlobals } from "../../interface.ts";
+import { MessageEvent } from "../message-event.ts";
+
+defineGlobals({ MessageEvent });

@@ -1,0 +1,4 @@
+/** The global `self`. */
+import { defineGlobals } from "./interface.ts";
+
+defineGlobals({ self: globalThis });
