@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Builds engine.wasm, which stands beside this script: QuickJS-ng from the source that the crate rquickjs-sys carries, the patches
-# and the C files here. `build.sh --check` compares instead.
+# Builds the engine, which stands beside this script: QuickJS-ng from the source that the crate rquickjs-sys carries, the patches,
+# the C files and the platform library here. engine.wasm has digests of that library; engine-full.wasm has all of it. `build.sh
+# --check` compares instead.
 #
-# It uses Debian's packages clang-19, lld-19, wasi-libc and libclang-rt-19-dev-wasm32. Exit code 3 means that they are missing.
+# It uses Debian's packages clang-19, lld-19, wasi-libc, libclang-rt-19-dev-wasm32, rustc-web, cargo-web and rust-web-src. Exit code
+# 3 means that they are missing.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -32,17 +34,33 @@ for file in quickjs libregexp libunicode dtoa; do
 done
 for each in "${compiling[@]}"; do wait "$each"; done
 
+platform/build.sh
+library=platform/target/wasm32-unknown-unknown/release/libtenon_platform.a
+
 linked=$(mktemp) built=$(mktemp)
 trap 'rm -f "$linked" "$built"' EXIT
-"$clang" "${flags[@]}" -Wall -Wextra -Werror -nostartfiles -L/usr/lib/wasm32-wasi -B/usr/lib/wasm32-wasi src/*.c "$folder"/*.o -lm \
-  -Wl,--no-entry,-z,stack-size=1048576,--stack-first,--gc-sections,--strip-all,--export-table -o "$linked"
-node embed.mjs "$linked" "$built"
+link() { # artifact, options...
+  local artifact=$1
+  shift
+  "$clang" "${flags[@]}" -Wall -Wextra -Wno-unused-parameter -Werror -Iplatform -nostartfiles -L/usr/lib/wasm32-wasi -B/usr/lib/wasm32-wasi "$@" "$folder"/*.o \
+    "$library" -lm -Wl,--no-entry,-z,stack-size=1048576,--stack-first,--gc-sections,--strip-all,--export-table -o "$linked"
+  node embed.mjs "$linked" "$built"
+  if [ "$mode" = --check ]; then
+    cmp "$built" "$artifact" || { echo "engine: $artifact is not what its source builds; run crates/engine/build.sh and commit it" >&2; exit 1; }
+    echo "engine: $artifact is what its source builds"
+  else
+    cp "$built" "$artifact"
+    chmod 644 "$artifact"
+    echo "engine: wrote $artifact, $(wc -c < "$artifact") bytes"
+  fi
+}
 
-if [ "${1:-}" = --check ]; then
-  cmp "$built" engine.wasm || { echo "engine: engine.wasm is not what its source builds; run crates/engine/build.sh and commit it" >&2; exit 1; }
-  echo "engine: engine.wasm is what its source builds"
-else
-  cp "$built" engine.wasm
-  chmod 644 engine.wasm
-  echo "engine: wrote engine.wasm, $(wc -c < engine.wasm) bytes"
-fi
+mode=${1:-}
+# What the platform library is for, except digests.
+full=(src/{compress,crypto,encoding,url}.c)
+lean=()
+for file in src/*.c; do
+  [[ " ${full[*]} " == *" $file "* ]] || lean+=("$file")
+done
+link engine.wasm "${lean[@]}"
+link engine-full.wasm -DTENON_FULL "${lean[@]}" "${full[@]}"

@@ -5,13 +5,11 @@
 
 // asyncContext(): the context of the running code; undefined at first.
 static JSValue get_async_context(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
-  (void)this, (void)argc, (void)argv;
   return JS_GetAsyncContext(ctx);
 }
 
 // setAsyncContext(context): replaces it until the current job ends.
 static JSValue set_async_context(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
-  (void)this, (void)argc;
   JS_FreeValue(ctx, JS_SwapAsyncContext(ctx, JS_DupValue(ctx, argv[0])));
   return JS_UNDEFINED;
 }

@@ -21,7 +21,6 @@ typedef struct {
 } Opaque;
 
 static void finalize(JSRuntime *rt, JSValueConst value) {
-  (void)rt;
   Opaque *opaque = JS_GetOpaque(value, answer_class);
   if (!opaque) return;
   free(opaque->headers.at);
@@ -88,7 +87,6 @@ static uint32_t start(JSContext *ctx, JSValueConst call) {
 
 // startCall(call, started?): a promise of {status, headers, body} or {reason, detail}. `started` is called with the call's number.
 static JSValue start_call(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
-  (void)this;
   uint32_t number = start(ctx, argv[0]);
   if (!number) return JS_EXCEPTION;
   JSValue functions[2];
@@ -141,7 +139,6 @@ static JSValue new_failure(JSContext *ctx, uint8_t reason, Bytes detail) {
 
 // cancelCall(number, outcome): ends a call, whose promise is resolved with this.
 static JSValue cancel_call(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
-  (void)this, (void)argc;
   uint32_t number;
   if (JS_ToUint32(ctx, &number, argv[0])) return JS_EXCEPTION;
   JSValue resolve = take_pending(number);

@@ -5,7 +5,6 @@
 
 // className(value): "Object", "Map", "Uint8Array" and so on; "" for a primitive value. A proxy is "Proxy", whatever its target is.
 static JSValue class_name(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
-  (void)this, (void)argc;
   JSClassID class = JS_GetClassID(argv[0]);
   if (class == JS_INVALID_CLASS_ID) return JS_NewStringLen(ctx, "", 0);
   if (JS_IsProxy(argv[0])) return JS_NewString(ctx, "Proxy");

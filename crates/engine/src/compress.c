@@ -64,10 +64,9 @@ static JSValue pull(JSContext *ctx, JSValueConst self, int argc, JSValueConst *a
   return bytes;
 }
 
-const JSCFunctionListEntry compress_functions[] = {
+const JSCFunctionListEntry compress_functions[COMPRESS_FUNCTIONS] = {
     JS_CFUNC_DEF("codecNew", 2, new),
     JS_CFUNC_DEF("codecPush", 2, push),
     JS_CFUNC_DEF("codecFinish", 1, finish),
     JS_CFUNC_DEF("codecPull", 1, pull),
 };
-const int compress_function_count = sizeof compress_functions / sizeof *compress_functions;

@@ -4,8 +4,8 @@
 
 #include "quickjs.h"
 
-extern const JSCFunctionListEntry compress_functions[];
-extern const int compress_function_count;
+enum { COMPRESS_FUNCTIONS = 4 };
+extern const JSCFunctionListEntry compress_functions[COMPRESS_FUNCTIONS];
 
 // Makes the class of the handles. Returns -1 if there is no memory.
 int compress_initialize(JSContext *ctx);

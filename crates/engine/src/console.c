@@ -25,7 +25,6 @@ static bool append(JSContext *ctx, JSValueConst value, char separator, char **li
 
 // One line with all values, which the log gets at once.
 static JSValue print_values(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv, int output) {
-  (void)this;
   char *line = NULL;
   size_t length = 0;
   for (int index = 0; index < argc; index++) {
@@ -60,7 +59,6 @@ void add_console(JSContext *ctx, JSValueConst global) {
 
 // printUncaught(value): what a listener or a microtask has thrown, with its stack.
 static JSValue print_uncaught(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
-  (void)this, (void)argc;
   print_thrown("Uncaught ", JS_DupValue(ctx, argv[0]));
   return JS_UNDEFINED;
 }

@@ -65,7 +65,6 @@ enum {
 
 // The magic number is the index of the function.
 static JSValue call(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv, int magic) {
-  (void)this;
   size_t size;
   uint32_t n[6] = {0};
   for (int i = 1; i < argc && i <= 6; i++)

@@ -26,7 +26,6 @@ static size_t read_hash(JSContext *ctx, JSValueConst value, uint32_t *hash) {
 
 // digest(hash, bytes)
 static JSValue whole_digest(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
-  (void)this, (void)argc;
   uint32_t hash;
   Bytes data;
   uint8_t out[LARGEST_DIGEST];
@@ -38,7 +37,6 @@ static JSValue whole_digest(JSContext *ctx, JSValueConst this, int argc, JSValue
 
 // hmac(hash, key, bytes)
 static JSValue whole_hmac(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
-  (void)this, (void)argc;
   uint32_t hash;
   Bytes key, data;
   uint8_t out[LARGEST_DIGEST];
@@ -88,7 +86,6 @@ static JSValue make_running(JSContext *ctx, size_t size, Running **running) {
 
 // newDigest(hash, key?)
 static JSValue new_digest(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
-  (void)this;
   uint32_t hash;
   Bytes key = {NULL, 0};
   bool has_key = argc > 1 && !JS_IsUndefined(argv[1]);
@@ -110,7 +107,6 @@ static JSValue new_digest(JSContext *ctx, JSValueConst this, int argc, JSValueCo
 
 // updateDigest(digest, bytes)
 static JSValue update_digest(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
-  (void)this, (void)argc;
   Bytes data;
   Running *running = running_of(ctx, argv[0]);
   if (running == NULL || !bytes_of(ctx, argv[1], &data)) return JS_EXCEPTION;
@@ -120,7 +116,6 @@ static JSValue update_digest(JSContext *ctx, JSValueConst this, int argc, JSValu
 
 // finishDigest(digest): the digest goes on after it.
 static JSValue finish_digest(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
-  (void)this, (void)argc;
   uint8_t out[LARGEST_DIGEST];
   Running *running = running_of(ctx, argv[0]);
   if (running == NULL) return JS_EXCEPTION;
@@ -130,7 +125,6 @@ static JSValue finish_digest(JSContext *ctx, JSValueConst this, int argc, JSValu
 
 // copyDigest(digest)
 static JSValue copy_digest(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
-  (void)this, (void)argc;
   Running *running = running_of(ctx, argv[0]);
   Running *copy;
   if (running == NULL) return JS_EXCEPTION;
@@ -142,7 +136,6 @@ static JSValue copy_digest(JSContext *ctx, JSValueConst this, int argc, JSValueC
 
 // timingSafeEqual(a, b): false for bytes of different lengths.
 static JSValue timing_safe_equal(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
-  (void)this, (void)argc;
   Bytes a, b;
   if (!bytes_of(ctx, argv[0], &a) || !bytes_of(ctx, argv[1], &b)) return JS_EXCEPTION;
   return JS_NewBool(ctx, a.length == b.length && tenon_is_same(a.at, b.at, a.length));

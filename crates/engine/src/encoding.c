@@ -61,9 +61,8 @@ static JSValue decode(JSContext *ctx, JSValueConst self, int argc, JSValueConst 
   return text;
 }
 
-const JSCFunctionListEntry encoding_functions[] = {
+const JSCFunctionListEntry encoding_functions[ENCODING_FUNCTIONS] = {
     JS_CFUNC_DEF("decoderNew", 3, new),
     JS_CFUNC_DEF("decoderEncoding", 1, name),
     JS_CFUNC_DEF("decoderDecode", 3, decode),
 };
-const int encoding_function_count = sizeof encoding_functions / sizeof *encoding_functions;

@@ -4,8 +4,8 @@
 
 #include "quickjs.h"
 
-extern const JSCFunctionListEntry encoding_functions[];
-extern const int encoding_function_count;
+enum { ENCODING_FUNCTIONS = 3 };
+extern const JSCFunctionListEntry encoding_functions[ENCODING_FUNCTIONS];
 
 // Makes the class of the handles. Returns -1 if there is no memory.
 int encoding_initialize(JSContext *ctx);

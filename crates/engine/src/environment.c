@@ -27,7 +27,6 @@ static JSValue value_of(JSContext *ctx, Bytes name) {
 
 // getEnvironment(): pairs of texts.
 static JSValue get_environment(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
-  (void)this, (void)argc, (void)argv;
   ask();
   JSValue list = JS_NewArray(ctx);
   for (uint32_t index = 0; index < variables.length; index++) {
@@ -41,7 +40,6 @@ static JSValue get_environment(JSContext *ctx, JSValueConst this, int argc, JSVa
 
 // variables(names): their values, or undefined, in the order of the names.
 static JSValue get_variables(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
-  (void)this, (void)argc;
   ask();
   int64_t length;
   if (JS_GetLength(ctx, argv[0], &length)) return JS_EXCEPTION;
@@ -63,7 +61,6 @@ static JSValue get_variables(JSContext *ctx, JSValueConst this, int argc, JSValu
 
 // origin(): the scheme and the host of the request where the host says so, each or undefined.
 static JSValue get_origin(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
-  (void)this, (void)argc, (void)argv;
   static const char scheme[] = "TENON_REQUEST_SCHEME", host[] = "TENON_REQUEST_HOST";
   ask();
   JSValue pair = JS_NewArray(ctx);

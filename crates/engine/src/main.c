@@ -2,8 +2,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "async-context.h"
+#include "console.h"
 #include "engine.h"
 #include "environment.h"
+#ifdef TENON_FULL
+#include "compress.h"
+#include "encoding.h"
+#include "url.h"
+#endif
+#include "performance.h"
 
 JSRuntime *runtime;
 JSContext *context;
@@ -75,8 +83,13 @@ static bool add_everything(void) {
 #undef X
   add_request_class();
   add_answer_class();
+#ifdef TENON_FULL
+  if (compress_initialize(context) || encoding_initialize(context) || url_initialize(context)) return false;
+#endif
   JSValue global = JS_GetGlobalObject(context);
   add_timers(context, global);
+  add_console(context, global);
+  add_performance(context, global);
   JS_FreeValue(context, global);
   return true;
 }
@@ -143,6 +156,7 @@ __attribute__((export_name("collect"))) void collect(void) {
   forget_environment();
   cancel_calls();
   clear_timers();
+  leave_async_context(context);
   JS_RunGC(runtime);
   JS_ClearFreeBlocks(runtime);
   is_building = false;
@@ -173,6 +187,7 @@ __attribute__((export_name("sdk:core/handler@0.1.0#handle"))) Response *
 handle(const uint8_t *method, uint32_t method_length, const uint8_t *path, uint32_t path_length, Pair *headers, uint32_t header_count,
        uint32_t has_body, const uint8_t *body_at, uint32_t body_length) {
   static Response response;
+  leave_async_context(context);
   release_read((ReadMark){0});
   JS_FreeValue(context, body);
   body = JS_UNDEFINED;

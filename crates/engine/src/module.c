@@ -1,26 +1,40 @@
 // The module "tenon:engine", by which JavaScript of ours reaches native functions. It is the only one that a bundle can import.
 #include <string.h>
 
+#include "async-context.h"
 #include "calls.h"
+#include "class-name.h"
+#include "compress.h"
+#include "console.h"
 #include "crypto.h"
 #include "digest.h"
+#include "encoding.h"
 #include "engine.h"
 #include "environment.h"
+#include "performance.h"
 #include "random.h"
 #include "text.h"
+#include "url.h"
 
 static const struct {
   const JSCFunctionListEntry *functions;
   int count;
 } topics[] = {
+    {async_context_functions, ASYNC_CONTEXT_FUNCTIONS},
     {call_functions, CALL_FUNCTIONS},
-#ifdef TENON_FULL
-    {crypto_functions, CRYPTO_FUNCTIONS},
-#endif
+    {class_name_functions, CLASS_NAME_FUNCTIONS},
+    {console_functions, CONSOLE_FUNCTIONS},
     {digest_functions, DIGEST_FUNCTIONS},
     {environment_functions, ENVIRONMENT_FUNCTIONS},
+    {performance_functions, PERFORMANCE_FUNCTIONS},
     {random_functions, RANDOM_FUNCTIONS},
     {text_functions, TEXT_FUNCTIONS},
+#ifdef TENON_FULL
+    {compress_functions, COMPRESS_FUNCTIONS},
+    {crypto_functions, CRYPTO_FUNCTIONS},
+    {encoding_functions, ENCODING_FUNCTIONS},
+    {url_functions, URL_FUNCTIONS},
+#endif
 };
 
 static int define(JSContext *ctx, JSModuleDef *module) {

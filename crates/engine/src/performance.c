@@ -16,19 +16,16 @@ static double origin_ms(void) {
 }
 
 static JSValue now(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
-  (void)this, (void)argc, (void)argv;
   // The snapshot would keep a time of the build, and differences to it mean nothing.
   if (is_building) return JS_ThrowPlainError(ctx, "performance.now() works in a handler, not at top level");
   return JS_NewFloat64(ctx, monotonic_ms());
 }
 
 static JSValue get_time_origin(JSContext *ctx, JSValueConst this) {
-  (void)this;
   return JS_NewFloat64(ctx, origin_ms());
 }
 
 static JSValue to_json(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
-  (void)this, (void)argc, (void)argv;
   JSValue json = JS_NewObject(ctx);
   JS_DefinePropertyValueStr(ctx, json, "timeOrigin", JS_NewFloat64(ctx, origin_ms()), JS_PROP_C_W_E);
   return json;
@@ -42,7 +39,6 @@ static const JSCFunctionListEntry members[] = {
 };
 
 static JSValue refuse(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
-  (void)this, (void)argc, (void)argv;
   return JS_ThrowTypeError(ctx, "Illegal constructor");
 }
 
@@ -57,13 +53,11 @@ void add_performance(JSContext *ctx, JSValueConst global) {
 
 // monotonicNow(): what `performance.now()` returns in a handler, and 0 at top level.
 static JSValue monotonic_now(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
-  (void)this, (void)argc, (void)argv;
   return JS_NewFloat64(ctx, is_building ? 0 : monotonic_ms());
 }
 
 // timeOrigin(): what `performance.timeOrigin` returns.
 static JSValue get_origin(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
-  (void)this, (void)argc, (void)argv;
   return JS_NewFloat64(ctx, origin_ms());
 }
 

@@ -33,7 +33,6 @@ static void fill(uint8_t *at, size_t length) {
 
 // fillRandom(bytes: Uint8Array)
 static JSValue fill_random(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
-  (void)this, (void)argc;
   size_t length;
   uint8_t *at = JS_GetUint8Array(ctx, &length, argv[0]);
   if (!at && JS_HasException(ctx)) return JS_EXCEPTION;
@@ -43,7 +42,6 @@ static JSValue fill_random(JSContext *ctx, JSValueConst this, int argc, JSValueC
 
 // randomUuid(): a text of version 4 (RFC 9562).
 static JSValue random_uuid(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
-  (void)this, (void)argc, (void)argv;
   static const char digits[] = "0123456789abcdef";
   uint8_t bytes[16];
   char text[36], *at = text;

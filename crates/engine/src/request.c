@@ -16,7 +16,6 @@ static JSValue current = JS_UNDEFINED;
 static Opaque arguments;
 
 static void finalize(JSRuntime *rt, JSValueConst value) {
-  (void)rt;
   Opaque *opaque = JS_GetOpaque(value, request_class);
   if (opaque == &arguments) {
     current = JS_UNDEFINED;

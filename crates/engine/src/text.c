@@ -7,7 +7,6 @@
 
 // utf8Encode(text): a Uint8Array. A lone surrogate becomes U+FFFD.
 static JSValue encode(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
-  (void)this, (void)argc;
   size_t length;
   const char *text = JS_ToCStringLen(ctx, &length, argv[0]);
   if (!text) return JS_EXCEPTION;
@@ -85,7 +84,6 @@ static bool is_valid(const uint8_t *at, const uint8_t *end) {
 
 // utf8Decode(bytes, isFatal, keepsBom): text. Throws a TypeError for a fault when `isFatal`.
 static JSValue decode(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
-  (void)this;
   Bytes bytes;
   if (!bytes_of(ctx, argv[0], &bytes)) return JS_EXCEPTION;
   bool is_fatal = argc > 1 && JS_ToBool(ctx, argv[1]) == 1, keeps_bom = argc > 2 && JS_ToBool(ctx, argv[2]) == 1;
@@ -102,7 +100,6 @@ static JSValue decode(JSContext *ctx, JSValueConst this, int argc, JSValueConst 
 
 // print(text, isError): a line of the log.
 static JSValue print_line(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
-  (void)this;
   size_t length;
   const char *text = JS_ToCStringLen(ctx, &length, argv[0]);
   if (!text) return JS_EXCEPTION;
@@ -120,7 +117,6 @@ static JSValue print_line(JSContext *ctx, JSValueConst this, int argc, JSValueCo
 
 // now(): milliseconds of the monotonic clock.
 static JSValue now(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
-  (void)this, (void)argc, (void)argv;
   return JS_NewFloat64(ctx, (double)host_monotonic() / 1e6);
 }
 

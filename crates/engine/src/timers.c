@@ -2,6 +2,7 @@
 // equal times.
 #include <stdlib.h>
 
+#include "async-context.h"
 #include "engine.h"
 
 typedef struct {
@@ -11,6 +12,8 @@ typedef struct {
   uint32_t number;
   bool repeats;
   JSValue callback;
+  // The async context that set it.
+  JSValue async_context;
   int argument_count;
   JSValue *arguments;
 } Timer;
@@ -64,13 +67,13 @@ static Timer *remove_at(uint32_t at) {
 
 static void release(Timer *timer) {
   JS_FreeValue(context, timer->callback);
+  JS_FreeValue(context, timer->async_context);
   for (int index = 0; index < timer->argument_count; index++) JS_FreeValue(context, timer->arguments[index]);
   free(timer->arguments);
   free(timer);
 }
 
 static JSValue set(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv, int repeats) {
-  (void)this;
   JSValue callback;
   if (JS_IsFunction(ctx, argv[0])) {
     callback = JS_DupValue(ctx, argv[0]);
@@ -86,7 +89,8 @@ static JSValue set(JSContext *ctx, JSValueConst this, int argc, JSValueConst *ar
   Timer *timer = malloc(sizeof *timer);
   if (!timer) __builtin_trap();
   uint64_t interval = (delay > 0 ? (uint64_t)delay : 0) * 1000000;
-  *timer = (Timer){host_monotonic() + interval, interval, ++last_number, repeats, callback, argc > 2 ? argc - 2 : 0, NULL};
+  *timer = (Timer){host_monotonic() + interval, interval, ++last_number, repeats, callback, JS_GetAsyncContext(ctx),
+                   argc > 2 ? argc - 2 : 0, NULL};
   if (timer->argument_count) {
     timer->arguments = malloc(timer->argument_count * sizeof(JSValue));
     if (!timer->arguments) __builtin_trap();
@@ -97,7 +101,6 @@ static JSValue set(JSContext *ctx, JSValueConst this, int argc, JSValueConst *ar
 }
 
 static JSValue clear(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
-  (void)this, (void)argc;
   int32_t number;
   if (JS_ToInt32(ctx, &number, argv[0])) return JS_EXCEPTION;
   if (running && running->number == (uint32_t)number) running->repeats = false;
@@ -126,7 +129,8 @@ uint32_t run_timers(void) {
   while (count && heap[0]->due <= now && heap[0]->number <= newest) {
     Timer *timer = remove_at(0);
     running = timer;
-    JSValue result = JS_Call(context, timer->callback, JS_UNDEFINED, timer->argument_count, (JSValueConst *)timer->arguments);
+    JSValue result = call_within_async_context(context, timer->async_context, timer->callback, JS_UNDEFINED, timer->argument_count,
+                                               (JSValueConst *)timer->arguments);
     running = NULL;
     if (JS_IsException(result)) print_exception("Uncaught ");
     JS_FreeValue(context, result);

@@ -64,7 +64,7 @@ static JSValue assign(JSContext *ctx, JSValueConst self, int argc, JSValueConst 
 
 #define PART(name, which) JS_CFUNC_MAGIC_DEF("url" name, 1, part, which), JS_CFUNC_MAGIC_DEF("urlSet" name, 2, assign, which)
 
-const JSCFunctionListEntry url_functions[] = {
+const JSCFunctionListEntry url_functions[URL_FUNCTIONS] = {
     JS_CFUNC_DEF("urlParse", 2, parse),
     PART("Href", TENON_URL_HREF),
     PART("Protocol", TENON_URL_PROTOCOL),
@@ -77,4 +77,3 @@ const JSCFunctionListEntry url_functions[] = {
     PART("Search", TENON_URL_SEARCH),
     PART("Hash", TENON_URL_HASH),
 };
-const int url_function_count = sizeof url_functions / sizeof *url_functions;

@@ -4,8 +4,8 @@
 
 #include "quickjs.h"
 
-extern const JSCFunctionListEntry url_functions[];
-extern const int url_function_count;
+enum { URL_FUNCTIONS = 21 };
+extern const JSCFunctionListEntry url_functions[URL_FUNCTIONS];
 
 // Makes the class of the handles. Returns -1 if there is no memory.
 int url_initialize(JSContext *ctx);
