@@ -1,0 +1,6 @@
+/** Defines the globals `Blob` and `File`. */
+import { installInterfaces } from "../interface.ts";
+import { Blob } from "./blob.ts";
+import { File } from "./file.ts";
+
+installInterfaces({ Blob, File });
