@@ -1,16 +1,12 @@
-/** `CompressionStream` and `DecompressionStream` (Compression Standard, sections 6 and 7). */
+/**
+ * `CompressionStream` and `DecompressionStream` (Compression Standard, sections 6 and 7) over the engine's codecs
+ * (`crates/engine/src/compress.c`).
+ */
+import { codecFinish, codecNew, codecPull, codecPush } from "tenon:engine";
 import { type ReadableStream, TransformStream, type WritableStream } from "../streams/classes.ts";
-import { type Coder, compressor, decompressor, type Format } from "./coder.ts";
 
+/** The formats in the order of the engine's numbers. */
 const formats: readonly string[] = ["deflate", "deflate-raw", "gzip"];
-
-function formatOf(name: string, given: unknown): Format {
-  const format = String(given);
-  if (formats.includes(format)) return format as Format;
-  throw new TypeError(
-    `${name}: the format must be "deflate", "deflate-raw" or "gzip", but is ${JSON.stringify(format)}`,
-  );
-}
 
 /** A view of a `BufferSource`, without a copy. @throws TypeError for anything else */
 function bytesOf(name: string, chunk: unknown): Uint8Array {
@@ -21,26 +17,35 @@ function bytesOf(name: string, chunk: unknown): Uint8Array {
   throw new TypeError(`${name}: a chunk must be an ArrayBuffer or a view of one`);
 }
 
-const NOTHING = new Uint8Array(0);
+type Coding = TransformStream<unknown, Uint8Array>;
 
-function coding(name: string, coder: Coder): TransformStream<unknown, Uint8Array> {
+function coding(name: string, given: unknown, isDecompression: boolean): Coding {
+  const format = formats.indexOf(String(given));
+  if (format < 0) {
+    throw new TypeError(`${name}: the format must be "deflate", "deflate-raw" or "gzip", but is "${given}"`);
+  }
+  const codec = codecNew(format, isDecompression);
+  /** Enqueues the output that is ready. Data that is damaged, cut or too long fails after the output before the fault. */
+  const pull = (controller: { enqueue(piece: Uint8Array): void }) => {
+    for (let piece = codecPull(codec); piece !== undefined; piece = codecPull(codec)) controller.enqueue(piece);
+  };
   return new TransformStream<unknown, Uint8Array>({
     transform(chunk, controller) {
-      const output = coder(bytesOf(name, chunk), false);
-      if (output.length > 0) controller.enqueue(output);
+      codecPush(codec, bytesOf(name, chunk));
+      pull(controller);
     },
     flush(controller) {
-      const output = coder(NOTHING, true);
-      if (output.length > 0) controller.enqueue(output);
+      codecFinish(codec);
+      pull(controller);
     },
   });
 }
 
 export class CompressionStream {
-  readonly #stream: TransformStream<unknown, Uint8Array>;
+  readonly #stream: Coding;
 
   constructor(format: string) {
-    this.#stream = coding("CompressionStream", compressor(formatOf("CompressionStream", format)));
+    this.#stream = coding("CompressionStream", format, false);
   }
 
   get readable(): ReadableStream<Uint8Array> {
@@ -53,10 +58,10 @@ export class CompressionStream {
 }
 
 export class DecompressionStream {
-  readonly #stream: TransformStream<unknown, Uint8Array>;
+  readonly #stream: Coding;
 
   constructor(format: string) {
-    this.#stream = coding("DecompressionStream", decompressor(formatOf("DecompressionStream", format)));
+    this.#stream = coding("DecompressionStream", format, true);
   }
 
   get readable(): ReadableStream<Uint8Array> {
