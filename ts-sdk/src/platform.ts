@@ -82,6 +82,7 @@ interface PlatformGlobals {
   Request: new (url: string, init: { method: string; headers: object; body?: object; duplex?: "half" }) => object;
   ReadableStream: new (
     source: {
+      type?: "bytes";
       pull(controller: { enqueue(piece: Uint8Array): void; close(): void }): Promise<void>;
       cancel(): void;
     },
@@ -97,6 +98,7 @@ interface PlatformGlobals {
   [buildingKey]?: Map<object, Error>;
   [streamKey]?: StreamStep | undefined;
   [callsKey]?: StartCall;
+  [cancelKey]?: CancelCall;
   [uploadKey]?: UploadStep;
 }
 
@@ -161,11 +163,17 @@ export type CallOutcome =
   | { readonly status: number; readonly headers: readonly RawHeader[]; readonly body: Uint8Array<ArrayBuffer> }
   | { readonly reason: number; readonly detail: string };
 
-/** Makes a call. */
-export type StartCall = (call: OutgoingCall) => Promise<CallOutcome>;
+/** Makes a call. `started` gets its number. */
+export type StartCall = (call: OutgoingCall, started?: (call: number) => void) => Promise<CallOutcome>;
+
+/** Ends a call, whose promise is resolved with this outcome. Does nothing for a call that has ended. */
+export type CancelCall = (call: number, outcome: CallOutcome) => void;
 
 /** The key of the global that makes calls in one piece; absent in components that other tools made. */
 export const callsKey: unique symbol = Symbol.for("tenon.calls") as never;
+
+/** The key of the global that ends calls before their time; absent in components of other engines. */
+export const cancelKey: unique symbol = Symbol.for("tenon.cancel") as never;
 
 /** The prefix of secrets' names in the environment, which `env` hides. */
 export const SECRET_PREFIX = "TENON_SECRET_";

@@ -1,5 +1,5 @@
 /** `FormData` (XMLHttpRequest Standard, section 4). Encoding and parsing belong to bodies: `@tenon/sdk`, `fetch/classes`. */
-import { pairIterators } from "../pair-iterator.ts";
+import { pairIterators } from "@tenon/sdk/web-idl";
 import { isBlob } from "./blob.ts";
 import { File } from "./file.ts";
 

@@ -1,5 +1,5 @@
 /** Defines the global `FormData`. */
-import { installInterfaces } from "../interface.ts";
+import { installInterfaces } from "../install.ts";
 import { FormData } from "./form-data.ts";
 
 installInterfaces({ FormData });

@@ -1,5 +1,5 @@
 /** Defines the globals `Blob` and `File`. */
-import { installInterfaces } from "../interface.ts";
+import { installInterfaces } from "../install.ts";
 import { Blob } from "./blob.ts";
 import { File } from "./file.ts";
 

@@ -1,5 +1,5 @@
 /** Defines the globals of the Streams Standard. */
-import { defineGlobals } from "../interface.ts";
+import { defineGlobals } from "../install.ts";
 import * as classes from "./classes.ts";
 
 defineGlobals({ ...classes });

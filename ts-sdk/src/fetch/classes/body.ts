@@ -1,6 +1,7 @@
 import { isBytes, joinBytes } from "../../http/bytes.ts";
 import { decodeUtf8Leniently, encodeUtf8, platform } from "../../platform.ts";
 import type { ArrivingBody } from "../../raw.ts";
+import { encodeForm, type FormEntries } from "./encode-form.ts";
 
 /** A stream of the engine's. */
 export interface Stream {
@@ -12,16 +13,23 @@ export interface Stream {
   tee(): [Stream, Stream];
 }
 
-/** The engine's own classes, before ours replaced them: they convert rare types of body. */
-export const native = { Request: platform.Request, Response: platform.Response, Headers: platform.Headers };
+/** A part of a body: bytes, or a `Blob`. */
+export type BodyPart = Uint8Array | BlobLike;
+
+/** The members of a `Blob` that are used. */
+export interface BlobLike {
+  readonly size: number;
+  readonly type: string;
+  arrayBuffer(): Promise<ArrayBuffer>;
+}
 
 /** The source of a body's bytes. */
 type Source =
   | { readonly kind: "whole"; readonly value: Uint8Array | string }
-  /** A `Blob` or a `FormData`, which the engine reads on demand. */
-  | { readonly kind: "native"; readonly value: object }
+  /** A `Blob`, or an encoded `FormData`. */
+  | { readonly kind: "parts"; readonly value: readonly BodyPart[] }
   | { readonly kind: "upload"; readonly value: ArrivingBody }
-  | { readonly kind: "stream"; readonly value: Stream; readonly isForm?: boolean };
+  | { readonly kind: "stream"; readonly value: Stream };
 
 /** Streams that were made here, so that a body can move to another message. */
 const made = new WeakMap<object, Body>();
@@ -31,29 +39,37 @@ export class Body {
   // No user sees a body, and a private field makes more work for the engine's interpreter.
   declare private source: Source;
   declare private opened: Stream | undefined;
-  /** True once somebody has read of it. */
-  declare isUsed: boolean;
+  /** True once a method has read of it. */
+  declare private isTaken: boolean;
 
   constructor(source: Source) {
     this.source = source;
     this.opened = source.kind === "stream" ? source.value : undefined;
-    this.isUsed = false;
+    this.isTaken = false;
+  }
+
+  /** Reports whether somebody has read of it. */
+  get isUsed(): boolean {
+    return this.isTaken || (this.opened !== undefined && isDisturbed(this.opened));
   }
 
   /** The length of a body whose bytes are known. */
   get length(): number | undefined {
-    return this.source.kind === "whole" ? bytesOf(this.source.value).length : undefined;
+    const { kind, value } = this.source;
+    if (kind === "whole") return bytesOf(value).length;
+    if (kind !== "parts") return undefined;
+    return value.reduce((length, part) => length + (isBytes(part) ? part.length : part.size), 0);
   }
 
   /** Reports whether the body can be made again: it was not made from a stream. */
   get isKnown(): boolean {
-    const { kind } = this.source;
-    return kind === "whole" || kind === "native" || (kind === "stream" && this.source.isForm === true);
+    return this.source.kind === "whole" || this.source.kind === "parts";
   }
 
   /** Takes the text or the bytes, if they are known and unread; the body is used then. */
   take(): Uint8Array | string | undefined {
-    if (this.source.kind !== "whole" || this.isUsed || this.opened?.locked) return undefined;
+    if (this.source.kind !== "whole" || this.isTaken) return undefined;
+    if (this.opened !== undefined && (this.opened.locked || this.isUsed)) return undefined;
     this.use();
     return this.source.value;
   }
@@ -78,12 +94,18 @@ export class Body {
       this.use();
       return value.rest();
     }
-    const reader = this.stream.getReader();
-    this.isUsed = true;
+    if (kind === "parts") {
+      this.use();
+      const pieces: Uint8Array[] = [];
+      for (const part of value) pieces.push(await bytesOfPart(part));
+      return joinBytes(pieces, this.length as number);
+    }
+    const reader = value.getReader();
+    this.isTaken = true;
     const pieces: Uint8Array[] = [];
     let length = 0;
     for (let read = await reader.read(); !read.done; read = await reader.read()) {
-      if (!isBytes(read.value)) throw new TypeError(`${what}: a piece of the body is not a Uint8Array`);
+      if (!isBytes(read.value)) throw new TypeError(`${what}: a piece of the body must be a Uint8Array`);
       pieces.push(read.value);
       length += read.value.length;
     }
@@ -93,18 +115,29 @@ export class Body {
   /** A copy, for a message of its own. @throws TypeError when the body is used or locked */
   copy(what: string): Body {
     this.check(what);
-    if (this.source.kind === "whole" || this.source.kind === "native") return new Body(this.source);
+    if (this.isKnown) return new Body(this.source);
+    const isForeign = this.source.kind === "stream";
     const [own, other] = this.stream.tee();
     this.source = { kind: "stream", value: own };
     this.opened = own;
-    return new Body({ kind: "stream", value: other });
+    // The pieces of our own streams are copied by `tee`.
+    return new Body({ kind: "stream", value: isForeign ? passOn(other, cloned) : other });
   }
 
   /** Moves the body to another message, and marks this one as used. @throws TypeError when it is used or locked */
   move(what: string): Body {
     this.check(what);
-    this.isUsed = true;
-    return new Body(this.opened ? { kind: "stream", value: this.opened } : this.source);
+    this.isTaken = true;
+    const { opened } = this;
+    return new Body(opened ? { kind: "stream", value: passOn(opened) } : this.source);
+  }
+
+  /** The stream of a body that nobody else reads. @throws TypeError when it is used or locked */
+  takeStream(what: string): Stream {
+    this.check(what);
+    const { stream } = this;
+    this.isTaken = true;
+    return stream;
   }
 
   private check(what: string): void {
@@ -113,33 +146,80 @@ export class Body {
 
   /** Marks the body as used; a stream made from it can't be read any more. */
   private use(): void {
-    this.isUsed = true;
+    this.isTaken = true;
     this.opened?.getReader();
   }
 
   private open(): Stream {
     const { kind, value } = this.source;
-    if (kind === "native") return (new native.Response(value, {} as never) as { body: Stream }).body;
-    const use = () => {
-      this.isUsed = true;
-    };
     if (kind === "stream") return value;
-    const pull =
-      kind === "whole"
-        ? async (controller: { enqueue(piece: Uint8Array): void; close(): void }) => {
-            use();
-            const bytes = bytesOf(value);
-            if (bytes.length > 0) controller.enqueue(bytes);
-            controller.close();
-          }
-        : async (controller: { enqueue(piece: Uint8Array): void; close(): void }) => {
-            use();
-            const piece = await value.next();
-            if (piece) controller.enqueue(piece);
-            else controller.close();
-          };
-    return new platform.ReadableStream({ pull, cancel: use }, { highWaterMark: 0 }) as Stream;
+    let next: () => Promise<Uint8Array | undefined>;
+    if (kind === "upload") next = () => value.next();
+    else {
+      const parts: readonly BodyPart[] = kind === "whole" ? [bytesOf(value)] : value;
+      let at = 0;
+      next = async () => {
+        // A copy, because the stream transfers its buffer.
+        for (; at < parts.length; at++) {
+          const bytes = await bytesOfPart(parts[at] as BodyPart);
+          if (bytes.length === 0) continue;
+          at++;
+          return bytes.slice();
+        }
+        return undefined;
+      };
+    }
+    const use = () => {
+      this.isTaken = true;
+    };
+    const pull = async (controller: StreamController) => {
+      use();
+      const piece = await next();
+      if (piece !== undefined) return controller.enqueue(piece);
+      controller.close();
+      // A pending read into a buffer ends with an answer of no bytes.
+      controller.byobRequest?.respond(0);
+    };
+    return new platform.ReadableStream({ type: "bytes", pull, cancel: use }, { highWaterMark: 0 }) as Stream;
   }
+}
+
+interface StreamController {
+  readonly byobRequest?: { respond(length: number): void } | null;
+  enqueue(piece: unknown): void;
+  close(): void;
+}
+
+/** Reports whether a stream was read. Only the streams of `guest/src/platform/streams` say so, by a member of their library. */
+function isDisturbed(stream: object): boolean {
+  return (stream as { readonly _disturbed?: boolean })._disturbed === true;
+}
+
+/** A stream of another one's pieces, each converted. */
+function passOn(stream: Stream, convert: (piece: unknown) => unknown = (piece) => piece): Stream {
+  const reader = stream.getReader();
+  const source = {
+    async pull(controller: StreamController) {
+      const { done, value } = await reader.read();
+      if (done) controller.close();
+      else controller.enqueue(convert(value));
+    },
+    cancel: (reason: unknown) => reader.cancel(reason),
+  };
+  return new platform.ReadableStream(source as never, { highWaterMark: 0 }) as Stream;
+}
+
+/** A copy of a piece of bytes; a body has no other pieces. */
+function cloned(piece: unknown): unknown {
+  if (piece instanceof ArrayBuffer) return piece.slice(0);
+  if (!ArrayBuffer.isView(piece)) return piece;
+  const { buffer, byteOffset } = piece;
+  const length = (piece as Partial<Uint8Array>).length ?? piece.byteLength;
+  return Reflect.construct(piece.constructor, [buffer.slice(0), byteOffset, length]);
+}
+
+async function bytesOfPart(part: BodyPart): Promise<Uint8Array> {
+  return isBytes(part) ? part : new Uint8Array(await part.arrayBuffer());
 }
 
 /** The bytes of a whole body. */
@@ -170,32 +250,29 @@ export function extractBody(init: unknown): { readonly body: Body; readonly type
   if (typeof init === "string") return whole(init, "text/plain;charset=UTF-8");
   if (ArrayBuffer.isView(init)) return whole(new Uint8Array(init.buffer, init.byteOffset, init.byteLength).slice());
   if (typeof init === "object" && init !== null) {
+    if (init instanceof Body) return { body: init, type: undefined };
     if (typeof (init as Partial<Stream>).getReader === "function") {
       const stream = init as Stream;
       const known = made.get(stream);
-      if (stream.locked || known?.isUsed) throw new TypeError("the stream is used already, or locked");
+      if (stream.locked || known?.isUsed || isDisturbed(stream)) {
+        throw new TypeError("the stream is used already, or locked");
+      }
       return { body: known ?? new Body({ kind: "stream", value: stream }), type: undefined };
     }
     if (isOf("URLSearchParams", init)) return whole(String(init), "application/x-www-form-urlencoded;charset=UTF-8");
     if (init instanceof ArrayBuffer) return whole(new Uint8Array(init).slice());
     if (isOf("Blob", init)) {
-      return { body: new Body({ kind: "native", value: init }), type: (init as { type: string }).type || undefined };
+      const blob = init as BlobLike;
+      return { body: new Body({ kind: "parts", value: [blob] }), type: blob.type || undefined };
     }
-    if (isOf("FormData", init)) return extractForm(init);
+    if (isOf("FormData", init)) {
+      const { parts, type } = encodeForm(init as FormEntries);
+      return { body: new Body({ kind: "parts", value: parts }), type };
+    }
   }
   return whole(String(init), "text/plain;charset=UTF-8");
 }
 
 function whole(value: Uint8Array | string, type?: string) {
   return { body: new Body({ kind: "whole", value }), type };
-}
-
-/** Encodes a form, whose boundary the engine chooses. */
-function extractForm(form: object) {
-  const response = new native.Response(form, {} as never) as unknown as {
-    readonly headers: { get(name: string): string | null };
-    readonly body: Stream;
-  };
-  const type = response.headers.get("content-type") ?? undefined;
-  return { body: new Body({ kind: "stream", value: response.body, isForm: true }), type };
 }

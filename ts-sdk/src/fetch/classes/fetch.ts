@@ -1,15 +1,13 @@
-/** `fetch` over the engine's own, which makes one exchange: this follows redirects (Fetch, section 4.4). */
+/** `fetch` over single exchanges: it follows redirects (Fetch, section 4.4). */
 import { isRedirect } from "../../http/status.ts";
 import { platform } from "../../platform.ts";
-import { abortable, abortableStream, type Signal } from "./abortable.ts";
-import { type Body, native, type Stream } from "./body.ts";
+import { abortableStream, type Signal } from "./abortable.ts";
+import type { Body, Stream } from "./body.ts";
+import { dataResponse } from "./data-url.ts";
 import { Headers } from "./headers.ts";
-import { BODY } from "./message.ts";
+import { BODY, HEADERS } from "./message.ts";
 import { Request, type RequestInit, SIGNAL } from "./request.ts";
-import { fetchedResponse, type NativeResponse, type Response } from "./response.ts";
-
-/** The engine's `fetch`. */
-export type EngineFetch = (url: string, init: object) => Promise<NativeResponse>;
+import { type ExchangeResponse, fetchedResponse, type Response } from "./response.ts";
 
 /** The most redirects of a request (Fetch, section 4.4). */
 const MAX_REDIRECTS = 20;
@@ -19,32 +17,34 @@ const OF_BODY = ["content-encoding", "content-language", "content-length", "cont
 const OF_ORIGIN = ["authorization", "cookie", "host", "proxy-authorization"];
 
 /** One exchange of a request, which redirects change. */
-interface Hop {
+export interface Hop {
   readonly url: InstanceType<typeof platform.URL>;
   readonly method: string;
   readonly headers: Headers;
   readonly body: Uint8Array | string | Stream | undefined;
 }
 
+/** Makes one exchange. A signal that aborts ends it, and its reason is thrown. */
+export type Exchange = (hop: Hop, signal: Signal | undefined) => Promise<ExchangeResponse>;
+
 /** Makes the global `fetch`. */
-export function fetchWith(engineFetch: EngineFetch) {
-  return async (input: unknown, ...[init]: [RequestInit?]): Promise<Response> => {
+export function fetchWith(exchange: Exchange) {
+  return async (input: unknown, ...[init]: readonly [RequestInit?]): Promise<Response> => {
     // The body of a request that was given is used, as that of its arguments.
     const request = new Request(input, init);
     const signal = request[SIGNAL] as Signal | undefined;
     if (signal?.aborted) throw signal.reason;
-    let hop: Hop = {
-      url: new platform.URL(request.url),
-      method: request.method,
-      headers: request.headers,
-      body: await contentOf(request[BODY]),
-    };
+    const url = new platform.URL(request.url);
+    if (url.protocol === "data:") return dataResponse(url.href, request.method);
+    if (!/^https?:$/.test(url.protocol))
+      throw new TypeError(`fetch: the scheme of ${url.protocol} URLs is not supported`);
+    let hop: Hop = { url, method: request.method, headers: request[HEADERS], body: await contentOf(request[BODY]) };
     for (let redirects = 0; ; redirects++) {
-      const response = await exchange(engineFetch, hop, signal);
+      const response = await exchange(hop, signal);
       const next = redirected(response, hop, request.redirect);
       if (next === undefined) return finished(response, hop, redirects > 0, signal);
       // Nobody reads it.
-      response.body?.getReader().cancel().catch(ignored);
+      if (response.body !== null && "getReader" in response.body) response.body.getReader().cancel().catch(ignored);
       if (redirects === MAX_REDIRECTS) throw new TypeError(`fetch: there are more than ${MAX_REDIRECTS} redirects`);
       hop = next;
     }
@@ -53,19 +53,15 @@ export function fetchWith(engineFetch: EngineFetch) {
 
 function ignored(): void {}
 
+/** Reports whether a request's body is a stream. */
+export function isStream(body: Hop["body"]): body is Stream {
+  return typeof body === "object" && "getReader" in body;
+}
+
 /** The content of a body: bytes or a text that can be sent again, or a stream that cannot. */
 async function contentOf(body: Body | null): Promise<Hop["body"]> {
   if (body === null) return undefined;
-  return body.take() ?? (body.isKnown ? body.read("fetch") : body.move("fetch").stream);
-}
-
-async function exchange(engineFetch: EngineFetch, hop: Hop, signal: Signal | undefined): Promise<NativeResponse> {
-  const headers = new native.Headers();
-  for (const [name, value] of hop.headers) headers.append(name, value);
-  const { method, body } = hop;
-  const given = body === undefined ? {} : { body, duplex: "half" };
-  const answer = engineFetch(hop.url.href.replace(/#.*$/s, ""), { method, headers, ...given });
-  return signal === undefined ? answer : abortable(signal, answer);
+  return body.take() ?? (body.isKnown ? body.read("fetch") : body.takeStream("fetch"));
 }
 
 /**
@@ -73,16 +69,16 @@ async function exchange(engineFetch: EngineFetch, hop: Hop, signal: Signal | und
  *
  * @throws TypeError when the request refuses redirects, or cannot follow this one
  */
-function redirected(response: NativeResponse, hop: Hop, mode: string): Hop | undefined {
+function redirected(response: ExchangeResponse, hop: Hop, mode: string): Hop | undefined {
   const { status } = response;
   if (!isRedirect(status) || mode === "manual") return undefined;
   if (mode === "error")
     throw new TypeError(`fetch: the answer is a redirect (${status}), and the request refuses them`);
-  const location = [...response.headers].find(([name]) => name.toLowerCase() === "location")?.[1];
-  if (location === undefined) return undefined;
+  const location = response.headers.get("location");
+  if (location === null) return undefined;
   const url = locationOf(location, hop.url);
   const { body } = hop;
-  if (status !== 303 && typeof body === "object" && "getReader" in body) {
+  if (status !== 303 && isStream(body)) {
     throw new TypeError(`fetch: a redirect (${status}) asks for the body again, which is a stream`);
   }
   const headers = new Headers(hop.headers);
@@ -112,14 +108,14 @@ function locationOf(location: string, from: Hop["url"]): Hop["url"] {
   return url;
 }
 
-function finished(response: NativeResponse, hop: Hop, isRedirected: boolean, signal: Signal | undefined): Response {
-  const body = signal === undefined || response.body === null ? response.body : abortableStream(signal, response.body);
+function finished(response: ExchangeResponse, hop: Hop, isRedirected: boolean, signal: Signal | undefined): Response {
+  const { status, statusText, headers, body } = response;
   return fetchedResponse({
-    status: response.status,
-    statusText: response.statusText,
-    headers: response.headers,
+    status,
+    statusText,
+    headers,
     url: hop.url.href.replace(/#.*$/s, ""),
     redirected: isRedirected,
-    body,
+    body: signal !== undefined && body !== null && "getReader" in body ? abortableStream(signal, body) : body,
   });
 }

@@ -1,8 +1,15 @@
 import { decodeValue, isToken } from "../../http/headers.ts";
-import type { RawHeader, RawRequest } from "../../raw.ts";
+import type { RawHeader } from "../../raw.ts";
+import { pairIterators } from "../../web-idl/pair-iterators.ts";
+import { shapeClass } from "../../web-idl/shape-class.ts";
 
 /** The argument of `new Headers()` (Fetch, section 5.1). */
 export type HeadersInit = Headers | Iterable<readonly [string, string]> | Readonly<Record<string, string>>;
+
+/** Headers as the host passes them, decoded when they are first read. */
+interface HeaderSource {
+  readonly headers: readonly RawHeader[];
+}
 
 type Callback = (value: string, name: string, headers: Headers) => void;
 
@@ -13,6 +20,7 @@ const isEnumerable = Object.prototype.propertyIsEnumerable;
 const CLEAN = /^[!-~](?:[ -~]*[!-~])?$/;
 const OUTER_SPACE = /^[\t\n\r ]+|[\t\n\r ]+$/g;
 const UNSAFE = /[\0\n\r]|[^\0-\xff]/;
+const BEYOND_BYTES = /[^\0-\xff]/;
 const COOKIE = "set-cookie";
 
 // Properties by symbol, because a private field is slower in the engine's interpreter.
@@ -20,6 +28,7 @@ const VALUES = Symbol();
 const COOKIES = Symbol();
 const SOURCE = Symbol();
 const IMMUTABLE = Symbol();
+const SORTED = Symbol();
 
 /** Checked names, with their lower-case form. */
 const known = new Map<string, string>();
@@ -29,31 +38,37 @@ export class Headers {
   declare [VALUES]: Map<string, string>;
   declare [COOKIES]: string[];
   /** The request whose headers the host passes when they are first asked for. */
-  declare [SOURCE]: Pick<RawRequest, "headers"> | undefined;
+  declare [SOURCE]: HeaderSource | undefined;
 
   /** True for headers of an answer of `fetch` and its like (Fetch, section 5.1, guards). */
   declare [IMMUTABLE]: boolean | undefined;
+  /** The pairs of the last iteration; `undefined` after a change. */
+  declare [SORTED]: [string, string][] | undefined;
 
-  constructor(init?: HeadersInit) {
+  // Parameters with defaults do not count for `length`.
+  constructor(init: HeadersInit | undefined = undefined) {
     this[VALUES] = new Map();
     this[COOKIES] = [];
     this[SOURCE] = undefined;
     this[IMMUTABLE] = undefined;
+    this[SORTED] = undefined;
     if (init === undefined) return;
     if (init === null || (typeof init !== "object" && typeof init !== "function")) {
       throw new TypeError("Headers: expects an object, or pairs of names and values");
     }
-    if (init instanceof Headers) {
+    const iterator = (init as Partial<Iterable<unknown>>)[Symbol.iterator];
+    if (init instanceof Headers && iterator === entries) {
       const given = loaded(init);
       this[VALUES] = new Map(given[VALUES]);
       this[COOKIES] = [...given[COOKIES]];
       return;
     }
-    if (Symbol.iterator in init) {
-      for (const pair of init) {
-        const [name, value, ...more] = pair as readonly string[];
-        if (value === undefined || more.length > 0) throw new TypeError("Headers: each pair has a name and a value");
-        this.append(name as string, value);
+    if (iterator !== undefined && iterator !== null) {
+      for (const pair of init as Iterable<unknown>) {
+        if ((typeof pair !== "object" && typeof pair !== "function") || pair === null) throw notPair();
+        const [...both] = pair as Iterable<string>;
+        if (both.length !== 2) throw notPair();
+        add(this, both[0] as string, both[1] as string);
       }
       return;
     }
@@ -62,7 +77,9 @@ export class Headers {
     for (let i = 0; i < names.length; i++) {
       const name = names[i] as string | symbol;
       if (!isEnumerable.call(init, name)) continue;
-      if (typeof name === "symbol") throw new TypeError("Headers: a name is a text, and no symbol");
+      if (typeof name === "symbol") throw new TypeError("Headers: a name must be a text");
+      // Before the value is read (Web IDL, section 3.2.24).
+      if (!known.has(name) && BEYOND_BYTES.test(name)) checkName(name);
       add(this, name, (init as Record<string, string>)[name] as string);
     }
   }
@@ -71,6 +88,7 @@ export class Headers {
     // biome-ignore lint/complexity/noArguments: a rest parameter would cost each call an array.
     if (value === undefined && arguments.length < 2) throw tooFew("append", 2);
     checkMutable(this);
+    this[SORTED] = undefined;
     add(loaded(this), name, value);
   }
 
@@ -80,6 +98,7 @@ export class Headers {
     const key = checkName(name);
     checkMutable(this);
     const { [VALUES]: values } = loaded(this);
+    this[SORTED] = undefined;
     if (key === COOKIE) this[COOKIES] = [];
     else values.delete(key);
   }
@@ -112,47 +131,57 @@ export class Headers {
     const text = checkValue(name, value);
     checkMutable(this);
     const { [VALUES]: values } = loaded(this);
+    this[SORTED] = undefined;
     if (key === COOKIE) this[COOKIES] = [text];
     else values.set(key, text);
   }
 
-  forEach(callback: Callback, self?: unknown): void {
+  forEach(callback: Callback, ...[self]: readonly [self?: unknown]): void {
+    sorted(this);
     if (typeof callback !== "function") throw new TypeError("Headers.forEach: expects a function");
-    for (const [name, value] of this) callback.call(self, value, name, this);
-  }
-
-  *entries(): IterableIterator<[string, string]> {
-    // A change during iteration is visible, as the standard demands.
     for (let i = 0; ; i++) {
-      const entry = sorted(this)[i];
-      if (entry === undefined) return;
-      yield entry;
+      const pair = sorted(this)[i];
+      if (pair === undefined) return;
+      callback.call(self, pair[1], pair[0], this);
     }
   }
 
-  *keys(): IterableIterator<string> {
-    for (const [name] of this) yield name;
+  entries(): IterableIterator<[string, string]> {
+    return iterate(this, "entries");
   }
 
-  *values(): IterableIterator<string> {
-    for (const [, value] of this) yield value;
+  keys(): IterableIterator<string> {
+    return iterate(this, "keys");
   }
 
-  [Symbol.iterator](): IterableIterator<[string, string]> {
-    return this.entries();
+  values(): IterableIterator<string> {
+    return iterate(this, "values");
   }
 
-  get [Symbol.toStringTag](): string {
-    return "Headers";
-  }
+  declare [Symbol.iterator]: () => IterableIterator<[string, string]>;
 }
+
+const { entries } = Headers.prototype;
+Object.defineProperty(Headers.prototype, Symbol.iterator, { value: entries, writable: true, configurable: true });
+shapeClass("Headers", Headers);
+
+const iterate = /* @__PURE__ */ pairIterators<Headers>("Headers", sorted);
 
 function tooFew(method: string, count: number): TypeError {
   return new TypeError(`Headers.${method}: expects ${count === 1 ? "a name" : "a name and a value"}`);
 }
 
+function notPair(): TypeError {
+  return new TypeError("Headers: each pair must have a name and a value");
+}
+
 function checkMutable(headers: Headers): void {
   if (headers[IMMUTABLE]) throw new TypeError("Headers: they are immutable; make new Headers(…) of them");
+}
+
+/** Reports whether headers are immutable. */
+export function isFrozen(headers: Headers): boolean {
+  return headers[IMMUTABLE] === true;
 }
 
 /** Makes headers immutable. */
@@ -169,7 +198,7 @@ function add(headers: Headers, name: string, value: string): void {
 }
 
 /** The headers of a request, read when they are first asked for. */
-export function headersOf(raw: Pick<RawRequest, "headers">): Headers {
+export function headersOf(raw: HeaderSource): Headers {
   const headers = new Headers();
   headers[SOURCE] = raw;
   return headers;
@@ -200,7 +229,9 @@ function join(values: Map<string, string>, name: string, value: string): void {
 /** Sets `content-type` where there is none, to a value that needs no check. */
 export function setType(headers: Headers, type: string): void {
   const { [VALUES]: values } = headers;
-  if (!values.has("content-type")) values.set("content-type", type);
+  if (values.has("content-type")) return;
+  headers[SORTED] = undefined;
+  values.set("content-type", type);
 }
 
 /** The one header of those that have a content type and nothing else. */
@@ -223,8 +254,12 @@ export function unsorted(headers: Headers): [name: string, value: string][] {
   return all;
 }
 
-function sorted(headers: Headers): [string, string][] {
-  return unsorted(headers).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+function sorted(headers: Headers): readonly [string, string][] {
+  const known = headers[SORTED];
+  if (known !== undefined) return known;
+  const pairs = unsorted(headers).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+  headers[SORTED] = pairs;
+  return pairs;
 }
 
 function checkName(name: string): string {

@@ -1,5 +1,7 @@
-import { platform } from "../../platform.ts";
-import { type EngineFetch, fetchWith } from "./fetch.ts";
+import { callsKey, platform } from "../../platform.ts";
+import { exchangeByCalls } from "./exchange-calls.ts";
+import { type EngineFetch, exchangeByFetch } from "./exchange-fetch.ts";
+import { type Exchange, fetchWith } from "./fetch.ts";
 import { Headers } from "./headers.ts";
 import { Request } from "./request.ts";
 import { Response } from "./response.ts";
@@ -7,17 +9,29 @@ import { Response } from "./response.ts";
 let isInstalled = false;
 
 /**
- * Replaces the engine's `Headers`, `Request` and `Response`. The engine's own are handles of the host: each costs
- * several calls, and an instance that used one can't be restored. `fetch` takes and returns these.
+ * Defines `fetch`, `Headers`, `Request` and `Response`, in the place of an engine's own. Those are handles of the host in some
+ * engines: each costs several calls, and an instance that used one can't be restored.
  */
 export function installFetchClasses(): void {
   if (isInstalled) return;
   isInstalled = true;
-  const engineFetch = platform.fetch as unknown as EngineFetch;
-  const values = { Headers, Request, Response, fetch: fetchWith(engineFetch) };
+  const engineFetch = platform.fetch as EngineFetch | undefined;
+  const values = {
+    Headers,
+    Request,
+    Response,
+    fetch: fetchWith(engineFetch ? exchangeByFetch(engineFetch) : callExchange),
+  };
   for (const [name, value] of Object.entries(values)) {
     Object.defineProperty(platform, name, { value, writable: true, configurable: true });
-    // A bundler gives them other names, which messages and `constructor.name` would show.
-    Object.defineProperty(value, "name", { value: name, configurable: true });
   }
+  // A bundler gives it another name.
+  Object.defineProperty(values.fetch, "name", { value: "fetch", configurable: true });
 }
+
+/** Makes an exchange by a call of the host, whose function is there when a request is. */
+const callExchange: Exchange = (hop, signal) => {
+  const start = platform[callsKey];
+  if (start === undefined) throw new TypeError("fetch: this component cannot call other hosts");
+  return exchangeByCalls(start)(hop, signal);
+};

@@ -4,18 +4,23 @@ import { formDataOf } from "./form-data.ts";
 import type { Headers } from "./headers.ts";
 
 export const BODY: unique symbol = Symbol() as never;
+export const HEADERS: unique symbol = Symbol() as never;
 
-/** The body methods of `Request` and `Response` (Fetch, section 5.3). */
+/** The body members of `Request` and `Response` (Fetch, section 5.3), which {@link mixBody} copies to both. */
 export abstract class Message {
   declare [BODY]: Body | null;
-  abstract headers: Headers;
+  declare [HEADERS]: Headers;
+
+  get headers(): Headers {
+    return this[HEADERS] ?? foreign("headers");
+  }
 
   get body(): Stream | null {
-    return this[BODY]?.stream ?? null;
+    return bodyOf(this, "body")?.stream ?? null;
   }
 
   get bodyUsed(): boolean {
-    return this[BODY]?.isUsed ?? false;
+    return bodyOf(this, "bodyUsed")?.isUsed ?? false;
   }
 
   async arrayBuffer(): Promise<ArrayBuffer> {
@@ -24,7 +29,8 @@ export abstract class Message {
 
   async blob(): Promise<object> {
     const { Blob } = platform as unknown as { Blob: new (parts: Uint8Array[], options: { type: string }) => object };
-    return new Blob([await this.bytes()], { type: this.headers.get("content-type") ?? "" });
+    const bytes = bytesOf(await read(this, "blob"));
+    return new Blob([bytes], { type: blobType(this[HEADERS].get("content-type") ?? "") });
   }
 
   async bytes(): Promise<Uint8Array> {
@@ -34,7 +40,7 @@ export abstract class Message {
   }
 
   async formData(): Promise<unknown> {
-    return formDataOf(bytesOf(await read(this, "formData")), this.headers.get("content-type") ?? "");
+    return formDataOf(bytesOf(await read(this, "formData")), this[HEADERS].get("content-type") ?? "");
   }
 
   async json(): Promise<unknown> {
@@ -46,6 +52,31 @@ export abstract class Message {
   }
 }
 
+const { constructor: _, ...members } = Object.getOwnPropertyDescriptors(Message.prototype);
+
+/** Adds the members of {@link Message} to a class. By the standard the classes have no common prototype. */
+export function mixBody(of: abstract new (...given: never[]) => Message): void {
+  Object.defineProperties(of.prototype, members);
+}
+
+function bodyOf(message: Message, what: string): Body | null {
+  const body = message[BODY];
+  return body === undefined ? foreign(what) : body;
+}
+
+/** Throws for an object that is no message. */
+function foreign(what: string): never {
+  throw new TypeError(`${what}: the receiver must be a Request or a Response`);
+}
+
 async function read(message: Message, what: string): Promise<Uint8Array | string> {
-  return message[BODY] === null ? "" : message[BODY].read(`${message.constructor.name}.${what}`);
+  const body = bodyOf(message, what);
+  return body === null ? "" : body.read(`${message.constructor.name}.${what}`);
+}
+
+/** The type of a message's blob: without parameters that have no value, and with one form of white space (MIME Sniffing, section 4). */
+function blobType(contentType: string): string {
+  const [essence = "", ...parameters] = contentType.split(";").map((part) => part.trim());
+  if (!/^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+$/.test(essence)) return "";
+  return [essence.toLowerCase(), ...parameters.filter((each) => /^[^=]+=./.test(each))].join(";");
 }

@@ -1,9 +1,10 @@
 import { isToken } from "../../http/headers.ts";
 import { platform } from "../../platform.ts";
+import { shapeClass } from "../../web-idl/shape-class.ts";
 import type { Signal } from "./abortable.ts";
 import { type Body, extractBody } from "./body.ts";
 import { Headers, type HeadersInit } from "./headers.ts";
-import { BODY, Message } from "./message.ts";
+import { BODY, HEADERS, type Message, mixBody } from "./message.ts";
 
 /** The argument of `new Request()` beside the URL (Fetch, section 5.4). */
 export interface RequestInit {
@@ -35,6 +36,7 @@ const ENUMERATIONS: Readonly<Record<string, readonly string[]>> = {
   cache: ["default", "no-store", "reload", "no-cache", "force-cache", "only-if-cached"],
   credentials: ["omit", "same-origin", "include"],
   duplex: ["half"],
+  priority: ["high", "low", "auto"],
   mode: ["same-origin", "cors", "no-cors"],
   redirect: ["follow", "error", "manual"],
   referrerPolicy: [
@@ -43,42 +45,48 @@ const ENUMERATIONS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
+const METHOD = Symbol();
 const URL_TEXT = Symbol();
 const FOLLOWING = Symbol();
 /** The signal that a request was made with. */
 export const SIGNAL: unique symbol = Symbol() as never;
 const INIT = Symbol();
 
+/** The members that `mixBody` adds. */
+export interface Request extends Message {}
+
 /** `Request` of the Fetch standard (section 5.4). */
-export class Request extends Message {
-  declare method: string;
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: as above.
+export class Request {
+  declare [METHOD]: string;
   declare readonly redirect: string;
-  declare headers: Headers;
   declare [URL_TEXT]: string | (() => string);
   declare [SIGNAL]: object | undefined;
   declare [FOLLOWING]: object | undefined;
   declare [INIT]: Readonly<Record<string, unknown>> | undefined;
 
   constructor(input: unknown, init: RequestInit = {}) {
-    super();
     if (init !== null && typeof init !== "object" && typeof init !== "function") {
       throw new TypeError("Request: the second argument must be an object");
     }
     const given = input instanceof Request ? input : undefined;
     const {
-      method = given?.method ?? "GET",
-      headers = given?.headers,
+      method = given?.[METHOD] ?? "GET",
+      headers = given?.[HEADERS],
       signal = given?.[SIGNAL] ?? given?.[FOLLOWING],
       body,
     } = init ?? {};
-    if (!isToken(method) || FORBIDDEN.test(method)) {
-      throw new TypeError(`Request: ${JSON.stringify(method)} is not a method`);
+    const asked = String(method);
+    if (!isToken(asked) || FORBIDDEN.test(asked)) {
+      throw new TypeError(`Request: ${JSON.stringify(asked)} is not a method`);
     }
-    const name = NORMALIZED.test(method) ? method.toUpperCase() : method;
-    const taken = body === undefined ? given?.[BODY] : null;
-    if ((name === "GET" || name === "HEAD") && (taken || (body !== undefined && body !== null))) {
+    const name = NORMALIZED.test(asked) ? asked.toUpperCase() : asked;
+    const hasBody = body !== undefined && body !== null;
+    const taken = hasBody ? null : given?.[BODY];
+    if ((name === "GET" || name === "HEAD") && (taken || hasBody)) {
       throw new TypeError(`Request: a ${name} request has no body`);
     }
+    if (init?.["window"] !== undefined && init["window"] !== null) throw new TypeError("Request: window must be null");
     this[URL_TEXT] = given ? given[URL_TEXT] : checkUrl(String(input));
     if (signal !== undefined && signal !== null && !isSignal(signal)) {
       throw new TypeError("Request: the signal must be an AbortSignal");
@@ -86,9 +94,9 @@ export class Request extends Message {
     this[SIGNAL] = signal ?? undefined;
     this[FOLLOWING] = undefined;
     this[INIT] = kept(given?.[INIT], init);
-    this.method = name;
-    this.headers = new Headers(headers);
-    if (body === undefined || body === null) {
+    this[METHOD] = name;
+    this[HEADERS] = new Headers(headers);
+    if (!hasBody) {
       this[BODY] = taken?.move("Request") ?? null;
       return;
     }
@@ -97,7 +105,11 @@ export class Request extends Message {
       throw new TypeError('Request: a body that is a stream needs duplex: "half"');
     }
     this[BODY] = extracted;
-    if (type !== undefined && !this.headers.has("content-type")) this.headers.append("content-type", type);
+    if (type !== undefined && !this[HEADERS].has("content-type")) this[HEADERS].append("content-type", type);
+  }
+
+  get method(): string {
+    return this[METHOD];
   }
 
   get url(): string {
@@ -122,6 +134,14 @@ export class Request extends Message {
     return this[FOLLOWING];
   }
 
+  get isReloadNavigation(): boolean {
+    return false;
+  }
+
+  get isHistoryNavigation(): boolean {
+    return false;
+  }
+
   get duplex(): "half" {
     return "half";
   }
@@ -137,21 +157,25 @@ export class Request extends Message {
     copy[FOLLOWING] = undefined;
     copy[INIT] = this[INIT];
     copy[BODY] = this[BODY]?.copy("Request.clone") ?? null;
-    copy.method = this.method;
-    copy.headers = new Headers(this.headers);
+    copy[METHOD] = this[METHOD];
+    copy[HEADERS] = new Headers(this[HEADERS]);
     return copy;
-  }
-
-  get [Symbol.toStringTag](): string {
-    return "Request";
   }
 }
 
+mixBody(Request);
+shapeClass("Request", Request);
+
 for (const [name, fallback] of Object.entries(KEPT)) {
-  const get = function (this: Request) {
-    return this[INIT]?.[name] ?? fallback;
+  // An accessor of a literal gets its name.
+  const accessor = {
+    get [name]() {
+      const request = this as unknown as Request;
+      if (request[URL_TEXT] === undefined) throw new TypeError(`${name}: the receiver must be a Request`);
+      return request[INIT]?.[name] ?? fallback;
+    },
   };
-  Object.defineProperty(Request.prototype, name, { get, configurable: true, enumerable: true });
+  Object.defineProperties(Request.prototype, Object.getOwnPropertyDescriptors(accessor));
 }
 
 /** Makes a request from the host's, whose URL is composed when it is first asked for. */
@@ -162,25 +186,38 @@ export function requestOf(method: string, url: () => string, headers: Headers, b
   request[FOLLOWING] = undefined;
   request[INIT] = undefined;
   request[BODY] = body;
-  request.method = method;
-  request.headers = headers;
+  request[METHOD] = method;
+  request[HEADERS] = headers;
   return request;
 }
 
 /** The properties that a request takes from its arguments. */
 function kept(before: Request[typeof INIT], init: RequestInit): Request[typeof INIT] {
+  if (init === null) return before;
   let all = before;
   for (const name in KEPT) {
-    const value = init?.[name];
+    const value = init[name];
     if (value === undefined) continue;
-    if (ENUMERATIONS[name]?.includes(String(value)) === false) {
-      throw new TypeError(
-        `Request: ${name} must be one of ${ENUMERATIONS[name].map((each) => JSON.stringify(each)).join(", ")}`,
-      );
-    }
-    all = { ...all, [name]: name === "referrer" && value !== "" ? checkUrl(String(value)) : value };
+    check(name, value);
+    all = { ...all, [name]: converted(name, value) };
+  }
+  for (const name of ["duplex", "priority"]) if (init[name] !== undefined) check(name, init[name]);
+  if (all?.["cache"] === "only-if-cached" && all["mode"] !== "same-origin") {
+    throw new TypeError('Request: cache "only-if-cached" needs mode "same-origin"');
   }
   return all;
+}
+
+function check(name: string, value: unknown): void {
+  const allowed = ENUMERATIONS[name];
+  if (allowed === undefined || allowed.includes(String(value))) return;
+  throw new TypeError(`Request: ${name} must be one of ${allowed.map((each) => JSON.stringify(each)).join(", ")}`);
+}
+
+function converted(name: string, value: unknown): string | boolean {
+  if (name === "keepalive") return Boolean(value);
+  const text = String(value);
+  return name === "referrer" && text !== "" ? checkUrl(text) : text;
 }
 
 function isSignal(value: object): boolean {

@@ -1,8 +1,10 @@
+import { isBytes } from "../../http/bytes.ts";
 import { isBodiless, isRedirect } from "../../http/status.ts";
 import { platform } from "../../platform.ts";
-import { type Body, extractBody, type Stream } from "./body.ts";
-import { freeze, Headers, type HeadersInit, setType } from "./headers.ts";
-import { BODY, Message } from "./message.ts";
+import { shapeClass } from "../../web-idl/shape-class.ts";
+import { Body, extractBody, type Stream } from "./body.ts";
+import { freeze, Headers, type HeadersInit, isFrozen, setType } from "./headers.ts";
+import { BODY, HEADERS, type Message, mixBody } from "./message.ts";
 
 /** The argument of `new Response()` beside the body (Fetch, section 5.5). */
 export interface ResponseInit {
@@ -29,15 +31,18 @@ interface State {
 const STATE = Symbol();
 const FINE: State = { status: 200, statusText: "", type: "default", url: "", redirected: false };
 
+/** The members that `mixBody` adds. */
+export interface Response extends Message {}
+
 /** `Response` of the Fetch standard (section 5.5). */
-export class Response extends Message {
-  declare headers: Headers;
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: as above.
+export class Response {
   declare [STATE]: State;
 
-  constructor(body?: unknown, init?: ResponseInit) {
-    super();
+  // Parameters with defaults do not count for `length`, here and below.
+  constructor(body: unknown = undefined, init: ResponseInit | undefined = undefined) {
     this[STATE] = init === undefined || init === null ? FINE : stateOf(init);
-    this.headers = new Headers(init?.headers);
+    this[HEADERS] = new Headers(init?.headers);
     if (body === undefined || body === null) {
       this[BODY] = null;
       if (init instanceof Response) this[STATE] = { ...this[STATE], complete: init };
@@ -47,7 +52,7 @@ export class Response extends Message {
     if (status !== 200 && isBodiless(status)) throw new TypeError(`Response: one with status ${status} has no body`);
     const extracted = extractBody(body);
     this[BODY] = extracted.body;
-    if (extracted.type !== undefined) setType(this.headers, extracted.type);
+    if (extracted.type !== undefined) setType(this[HEADERS], extracted.type);
   }
 
   static error(): Response {
@@ -55,11 +60,11 @@ export class Response extends Message {
     return responseOf(state, freeze(new Headers()), null);
   }
 
-  static json(data: unknown, init?: ResponseInit): Response {
+  static json(data: unknown, init: ResponseInit | undefined = undefined): Response {
     const text = JSON.stringify(data);
     if (text === undefined) throw new TypeError("Response.json: the value is not JSON");
-    const response = new Response(text, init);
-    if (!new Headers(init?.headers).has("content-type")) response.headers.set("content-type", "application/json");
+    const response = new Response(new Body({ kind: "whole", value: text }), init);
+    setType(response[HEADERS], "application/json");
     return response;
   }
 
@@ -74,7 +79,7 @@ export class Response extends Message {
       throw new RangeError(`Response.redirect: ${status} is not a redirect status`);
     }
     const response = new Response(null, { status, headers: { location } });
-    freeze(response.headers);
+    freeze(response[HEADERS]);
     return response;
   }
 
@@ -105,13 +110,12 @@ export class Response extends Message {
 
   clone(): Response {
     const body = this[BODY]?.copy("Response.clone") ?? null;
-    return responseOf(this[STATE], new Headers(this.headers), body);
-  }
-
-  get [Symbol.toStringTag](): string {
-    return "Response";
+    return responseOf(this[STATE], copyOf(this[HEADERS]), body);
   }
 }
+
+mixBody(Response);
+shapeClass("Response", Response);
 
 function stateOf(init: ResponseInit): State {
   if (typeof init !== "object" && typeof init !== "function") {
@@ -140,27 +144,37 @@ function responseOf(state: State, headers: Headers, body: Body | null): Response
   const response = Object.create(Response.prototype) as Response;
   response[STATE] = state;
   response[BODY] = body;
-  response.headers = headers;
+  response[HEADERS] = headers;
   return response;
 }
 
-/** A response of the engine's `fetch`. */
-export interface NativeResponse {
+/** A copy, which is immutable as well when these are. */
+function copyOf(headers: Headers): Headers {
+  const copy = new Headers(headers);
+  return isFrozen(headers) ? freeze(copy) : copy;
+}
+
+/** A response of one exchange. */
+export interface ExchangeResponse {
   readonly status: number;
   readonly statusText: string;
-  readonly headers: Iterable<readonly [string, string]>;
-  readonly body: Stream | null;
+  /** The headers, decoded when they are asked for. */
+  readonly headers: Headers;
+  readonly body: Stream | Uint8Array | null;
 }
 
 /** The same after redirects. */
-export interface FetchedResponse extends NativeResponse {
+export interface FetchedResponse extends ExchangeResponse {
   readonly url: string;
   readonly redirected: boolean;
 }
 
-/** Converts a response of the engine's `fetch` to this class. Its headers cannot be changed (Fetch, section 5.1, guards). */
+/** Makes a response of `fetch`. Its headers cannot be changed (Fetch, section 5.1, guards). */
 export function fetchedResponse({ status, statusText, url, redirected, headers, body }: FetchedResponse): Response {
   const state: State = { status, statusText, type: "basic", url, redirected };
-  const content = body === null || isBodiless(status) ? null : extractBody(body).body;
-  return responseOf(state, freeze(new Headers([...headers])), content);
+  let content: Body | null = null;
+  if (body !== null && !isBodiless(status)) {
+    content = isBytes(body) ? new Body({ kind: "whole", value: body }) : extractBody(body).body;
+  }
+  return responseOf(state, freeze(headers), content);
 }
