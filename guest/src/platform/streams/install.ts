@@ -2,4 +2,8 @@
 import { defineGlobals } from "../install.ts";
 import * as classes from "./classes.ts";
 
+for (const [name, of] of Object.entries(classes)) {
+  // A bundler may have changed the name.
+  Object.defineProperty(of, "name", { value: name, configurable: true });
+}
 defineGlobals({ ...classes });

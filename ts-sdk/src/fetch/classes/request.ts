@@ -109,7 +109,7 @@ export class Request {
   }
 
   get method(): string {
-    return this[METHOD];
+    return known(this)[METHOD];
   }
 
   get url(): string {
@@ -122,8 +122,8 @@ export class Request {
 
   /** Follows the signal that the request was made with. */
   get signal(): object {
+    if (known(this)[FOLLOWING] !== undefined) return this[FOLLOWING];
     const { AbortController } = platform;
-    if (this[FOLLOWING] !== undefined) return this[FOLLOWING];
     if (AbortController === undefined) return {};
     const given = this[SIGNAL] as Signal | undefined;
     const controller = new AbortController();
@@ -135,18 +135,22 @@ export class Request {
   }
 
   get isReloadNavigation(): boolean {
+    known(this);
     return false;
   }
 
   get isHistoryNavigation(): boolean {
+    known(this);
     return false;
   }
 
   get duplex(): "half" {
+    known(this);
     return "half";
   }
 
   get destination(): string {
+    known(this);
     return "";
   }
 
@@ -170,12 +174,16 @@ for (const [name, fallback] of Object.entries(KEPT)) {
   // An accessor of a literal gets its name.
   const accessor = {
     get [name]() {
-      const request = this as unknown as Request;
-      if (request[URL_TEXT] === undefined) throw new TypeError(`${name}: the receiver must be a Request`);
-      return request[INIT]?.[name] ?? fallback;
+      return known(this as unknown as Request)[INIT]?.[name] ?? fallback;
     },
   };
   Object.defineProperties(Request.prototype, Object.getOwnPropertyDescriptors(accessor));
+}
+
+/** Returns a request. @throws TypeError for another object */
+function known(request: Request): Request {
+  if (request[METHOD] === undefined) throw new TypeError("the receiver must be a Request");
+  return request;
 }
 
 /** Makes a request from the host's, whose URL is composed when it is first asked for. */
