@@ -3,6 +3,7 @@
  * (`crates/engine/src/compress.c`).
  */
 import { codecFinish, codecNew, codecPull, codecPush } from "tenon:engine";
+import { shapeClass } from "@tenon/sdk/web-idl";
 import { type ReadableStream, TransformStream, type WritableStream } from "../streams/classes.ts";
 
 /** The formats in the order of the engine's numbers. */
@@ -20,7 +21,7 @@ function bytesOf(name: string, chunk: unknown): Uint8Array {
 type Coding = TransformStream<unknown, Uint8Array>;
 
 function coding(name: string, given: unknown, isDecompression: boolean): Coding {
-  const format = formats.indexOf(String(given));
+  const format = formats.indexOf(`${given}`);
   if (format < 0) {
     throw new TypeError(`${name}: the format must be "deflate", "deflate-raw" or "gzip", but is "${given}"`);
   }
@@ -72,3 +73,6 @@ export class DecompressionStream {
     return this.#stream.writable;
   }
 }
+
+shapeClass("CompressionStream", CompressionStream);
+shapeClass("DecompressionStream", DecompressionStream);

@@ -1,5 +1,5 @@
 /** Defines the globals `CompressionStream` and `DecompressionStream`. */
-import { installInterfaces } from "../install.ts";
+import { defineGlobals } from "../install.ts";
 import { CompressionStream, DecompressionStream } from "./classes.ts";
 
-installInterfaces({ CompressionStream, DecompressionStream });
+defineGlobals({ CompressionStream, DecompressionStream });

@@ -1,5 +1,7 @@
 /** `Blob` (File API, section 3). Its bytes are in memory, and slices share them. */
 
+import { shapeClass } from "@tenon/sdk/web-idl";
+
 type Endings = "native" | "transparent";
 
 /** The argument of `new Blob()` after the parts. */
@@ -40,7 +42,7 @@ export class Blob {
     const to = positionOf(end, bytes.length);
     const blob = new Blob();
     blob.#bytes = from < to ? bytes.subarray(from, to) : NOTHING;
-    blob.#type = typeOf(String(contentType));
+    blob.#type = typeOf(`${contentType}`);
     return blob;
   }
 
@@ -79,6 +81,8 @@ export class Blob {
   }
 }
 
+shapeClass("Blob", Blob);
+
 /** The size of a stream's pieces, in bytes. */
 const PIECE = 64 * 1024;
 
@@ -100,8 +104,8 @@ function listOf(parts: unknown): unknown[] {
   }
   const list: unknown[] = [];
   for (const part of parts as Iterable<unknown>) {
-    // Converted at once, as an iterator may change what it returned.
-    list.push(isBlob(part) || part instanceof ArrayBuffer || isView(part) ? part : String(part));
+    // A symbol has no text, so that `String` is not the conversion of Web IDL. Converted at once, as an iterator may change what it returned.
+    list.push(isBlob(part) || part instanceof ArrayBuffer || isView(part) ? part : `${part}`);
   }
   return list;
 }
@@ -112,11 +116,11 @@ function optionsOf(options: unknown): { readonly endings: Endings; readonly type
     throw new TypeError("Blob: the options must be an object");
   }
   const { endings: givenEndings, type: givenType } = options as BlobOptions;
-  const endings = givenEndings === undefined ? "transparent" : String(givenEndings);
+  const endings = givenEndings === undefined ? "transparent" : `${givenEndings}`;
   if (endings !== "native" && endings !== "transparent") {
     throw new TypeError(`Blob: endings must be "native" or "transparent", but is ${JSON.stringify(endings)}`);
   }
-  return { endings, type: givenType === undefined ? "" : typeOf(String(givenType)) };
+  return { endings, type: givenType === undefined ? "" : typeOf(`${givenType}`) };
 }
 
 /** A type in lower case, without characters that no type has. */

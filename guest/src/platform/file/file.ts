@@ -1,4 +1,5 @@
 /** `File` (File API, section 4). */
+import { shapeClass } from "@tenon/sdk/web-idl";
 import { Blob, type BlobOptions } from "./blob.ts";
 
 /** The argument of `new File()` after the name. */
@@ -15,7 +16,7 @@ export class File extends Blob {
     // biome-ignore lint/complexity/noArguments: `undefined` is a name.
     if (arguments.length < 2) throw new TypeError("File: expects parts and a name");
     super(parts, options);
-    this.#name = String(name).toWellFormed();
+    this.#name = `${name}`.toWellFormed();
     const given = options?.lastModified;
     this.#lastModified = given === undefined ? Date.now() : longOf(given);
   }
@@ -34,6 +35,8 @@ export class File extends Blob {
     return "";
   }
 }
+
+shapeClass("File", File);
 
 /** Converts a value to a `long long` (Web IDL, section 3.2.4.7). */
 function longOf(value: unknown): number {

@@ -1,5 +1,5 @@
 /** `FormData` (XMLHttpRequest Standard, section 4). Encoding and parsing belong to bodies: `@tenon/sdk`, `fetch/classes`. */
-import { pairIterators } from "@tenon/sdk/web-idl";
+import { pairIterators, shapeClass } from "@tenon/sdk/web-idl";
 import { isBlob } from "./blob.ts";
 import { File } from "./file.ts";
 
@@ -88,6 +88,8 @@ export class FormData {
   }
 }
 
+shapeClass("FormData", FormData);
+
 const iterate = pairIterators<FormData>("FormData", entriesIn);
 
 /** @throws TypeError for another object */
@@ -102,7 +104,7 @@ function expect(method: string, given: number, count: number): void {
 }
 
 function textOf(value: unknown): string {
-  return String(value).toWellFormed();
+  return `${value}`.toWellFormed();
 }
 
 /** Makes an entry (XMLHttpRequest Standard, section 4.3). */
@@ -116,5 +118,5 @@ function entryOf(method: string, name: string, given: readonly [value: unknown, 
   if (value instanceof File && filename === undefined) return [textOf(name), value];
   const { lastModified } = value as Partial<File>;
   const options = { type: value.type, ...(lastModified === undefined ? {} : { lastModified }) };
-  return [textOf(name), new File([value], filename === undefined ? "blob" : String(filename), options)];
+  return [textOf(name), new File([value], filename === undefined ? "blob" : `${filename}`, options)];
 }

@@ -1,5 +1,5 @@
 /** Defines the global `FormData`. */
-import { installInterfaces } from "../install.ts";
+import { defineGlobals } from "../install.ts";
 import { FormData } from "./form-data.ts";
 
-installInterfaces({ FormData });
+defineGlobals({ FormData });

@@ -1,6 +1,6 @@
 /** Defines the globals `Blob` and `File`. */
-import { installInterfaces } from "../install.ts";
+import { defineGlobals } from "../install.ts";
 import { Blob } from "./blob.ts";
 import { File } from "./file.ts";
 
-installInterfaces({ Blob, File });
+defineGlobals({ Blob, File });

@@ -1,5 +1,5 @@
 /** Defines the globals `TextDecoderStream` and `TextEncoderStream`. */
-import { installInterfaces } from "../install.ts";
+import { defineGlobals } from "../install.ts";
 import { TextDecoderStream, TextEncoderStream } from "./text-streams.ts";
 
-installInterfaces({ TextDecoderStream, TextEncoderStream });
+defineGlobals({ TextDecoderStream, TextEncoderStream });

@@ -1,4 +1,5 @@
 /** `TextDecoderStream` and `TextEncoderStream` (Encoding Standard, section 7). */
+import { shapeClass } from "@tenon/sdk/web-idl";
 import { type ReadableStream, TransformStream, type WritableStream } from "./classes.ts";
 
 type Options = ConstructorParameters<typeof TextDecoder>[1];
@@ -55,7 +56,7 @@ export class TextEncoderStream {
     let left = "";
     this.#stream = new TransformStream<unknown, Uint8Array>({
       transform(part, controller) {
-        const text = left + String(part);
+        const text = `${left}${part}`;
         const last = text.charCodeAt(text.length - 1);
         left = last >= 0xd800 && last <= 0xdbff ? text.slice(-1) : "";
         const whole = left === "" ? text : text.slice(0, -1);
@@ -81,3 +82,6 @@ export class TextEncoderStream {
     return this.#stream.writable;
   }
 }
+
+shapeClass("TextDecoderStream", TextDecoderStream);
+shapeClass("TextEncoderStream", TextEncoderStream);

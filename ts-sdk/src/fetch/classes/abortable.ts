@@ -14,6 +14,7 @@ export interface Signal {
 export function abortable<T>(signal: Signal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
     signal.addEventListener("abort", abort, { once: true });
     const over = () => signal.removeEventListener("abort", abort);
     work.then(

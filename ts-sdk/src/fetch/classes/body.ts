@@ -270,7 +270,7 @@ export function extractBody(init: unknown): { readonly body: Body; readonly type
       return { body: new Body({ kind: "parts", value: parts }), type };
     }
   }
-  return whole(String(init), "text/plain;charset=UTF-8");
+  return whole(`${init}`, "text/plain;charset=UTF-8");
 }
 
 function whole(value: Uint8Array | string, type?: string) {

@@ -19,7 +19,7 @@ export function dataResponse(url: string, method: string): Response {
   let type = (found[1] as string).trim();
   let content = percentDecoded(found[2] as string);
   if (BASE64.test(type)) {
-    type = type.replace(BASE64, "");
+    type = type.replace(BASE64, "").trim();
     try {
       content = platform.atob(content.replace(SPACE, ""));
     } catch (cause) {

@@ -17,6 +17,7 @@ const REASONS = ["refused", "unreachable", "timeout", "too_large", "invalid", "b
 export function exchangeByCalls(start: StartCall): Exchange {
   return async (hop, signal) => {
     const call = await callOf(hop, signal);
+    if (signal?.aborted) throw signal.reason;
     let number = 0;
     const pending = start(call, (given) => {
       number = given;

@@ -147,15 +147,15 @@ export class Headers {
   }
 
   entries(): IterableIterator<[string, string]> {
-    return iterate(this, "entries");
+    return iterate(check(this), "entries");
   }
 
   keys(): IterableIterator<string> {
-    return iterate(this, "keys");
+    return iterate(check(this), "keys");
   }
 
   values(): IterableIterator<string> {
-    return iterate(this, "values");
+    return iterate(check(this), "values");
   }
 
   declare [Symbol.iterator]: () => IterableIterator<[string, string]>;
@@ -166,6 +166,12 @@ Object.defineProperty(Headers.prototype, Symbol.iterator, { value: entries, writ
 shapeClass("Headers", Headers);
 
 const iterate = /* @__PURE__ */ pairIterators<Headers>("Headers", sorted);
+
+/** @throws TypeError for another object */
+function check(headers: Headers): Headers {
+  if (headers[VALUES] === undefined) throw new TypeError("the receiver must be Headers");
+  return headers;
+}
 
 function tooFew(method: string, count: number): TypeError {
   return new TypeError(`Headers.${method}: expects ${count === 1 ? "a name" : "a name and a value"}`);
@@ -265,7 +271,7 @@ function sorted(headers: Headers): readonly [string, string][] {
 function checkName(name: string): string {
   const found = known.get(name);
   if (found !== undefined) return found;
-  const text = String(name);
+  const text = `${name}`;
   if (!isToken(text)) throw new TypeError(`Headers: ${JSON.stringify(text)} is not a header name`);
   const key = text.toLowerCase();
   if (known.size < 256) known.set(text, key);
@@ -274,7 +280,7 @@ function checkName(name: string): string {
 
 function checkValue(name: string, value: string): string {
   if (typeof value === "string" && CLEAN.test(value)) return value;
-  const text = String(value).replace(OUTER_SPACE, "");
+  const text = `${value}`.replace(OUTER_SPACE, "");
   if (UNSAFE.test(text)) {
     throw new TypeError(`Headers: the value of "${name}" may hold no line break, no NUL, and nothing above U+00FF`);
   }

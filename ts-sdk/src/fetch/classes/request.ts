@@ -76,7 +76,7 @@ export class Request {
       signal = given?.[SIGNAL] ?? given?.[FOLLOWING],
       body,
     } = init ?? {};
-    const asked = String(method);
+    const asked = `${method}`;
     if (!isToken(asked) || FORBIDDEN.test(asked)) {
       throw new TypeError(`Request: ${JSON.stringify(asked)} is not a method`);
     }
@@ -87,7 +87,7 @@ export class Request {
       throw new TypeError(`Request: a ${name} request has no body`);
     }
     if (init?.["window"] !== undefined && init["window"] !== null) throw new TypeError("Request: window must be null");
-    this[URL_TEXT] = given ? given[URL_TEXT] : checkUrl(String(input));
+    this[URL_TEXT] = given ? given[URL_TEXT] : checkUrl(`${input}`);
     if (signal !== undefined && signal !== null && !isSignal(signal)) {
       throw new TypeError("Request: the signal must be an AbortSignal");
     }
@@ -122,7 +122,8 @@ export class Request {
 
   /** Follows the signal that the request was made with. */
   get signal(): object {
-    if (known(this)[FOLLOWING] !== undefined) return this[FOLLOWING];
+    const { [FOLLOWING]: made } = known(this);
+    if (made !== undefined) return made;
     const { AbortController } = platform;
     if (AbortController === undefined) return {};
     const given = this[SIGNAL] as Signal | undefined;
@@ -155,6 +156,7 @@ export class Request {
   }
 
   clone(): Request {
+    known(this);
     const copy = Object.create(Request.prototype) as Request;
     copy[URL_TEXT] = this[URL_TEXT];
     copy[SIGNAL] = this[SIGNAL] ?? this[FOLLOWING];
@@ -173,7 +175,7 @@ shapeClass("Request", Request);
 for (const [name, fallback] of Object.entries(KEPT)) {
   // An accessor of a literal gets its name.
   const accessor = {
-    get [name]() {
+    get [name](): unknown {
       return known(this as unknown as Request)[INIT]?.[name] ?? fallback;
     },
   };
@@ -218,13 +220,13 @@ function kept(before: Request[typeof INIT], init: RequestInit): Request[typeof I
 
 function check(name: string, value: unknown): void {
   const allowed = ENUMERATIONS[name];
-  if (allowed === undefined || allowed.includes(String(value))) return;
+  if (allowed === undefined || allowed.includes(`${value}`)) return;
   throw new TypeError(`Request: ${name} must be one of ${allowed.map((each) => JSON.stringify(each)).join(", ")}`);
 }
 
 function converted(name: string, value: unknown): string | boolean {
   if (name === "keepalive") return Boolean(value);
-  const text = String(value);
+  const text = `${value}`;
   return name === "referrer" && text !== "" ? checkUrl(text) : text;
 }
 

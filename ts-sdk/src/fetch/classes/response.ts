@@ -71,7 +71,7 @@ export class Response {
   static redirect(url: string, status = 302): Response {
     let location: string;
     try {
-      location = new platform.URL(String(url)).href;
+      location = new platform.URL(`${url}`).href;
     } catch {
       throw new TypeError(`Response.redirect: ${JSON.stringify(String(url))} is not a URL`);
     }
@@ -124,7 +124,7 @@ function stateOf(init: ResponseInit): State {
   const { status: givenStatus, statusText: givenText } = init;
   if (givenText === undefined && (givenStatus === undefined || givenStatus === 200)) return FINE;
   const status = givenStatus === undefined ? 200 : shortOf(givenStatus);
-  const statusText = givenText === undefined ? "" : String(givenText);
+  const statusText = givenText === undefined ? "" : `${givenText}`;
   if (!(status >= 200 && status <= 599)) throw new RangeError("Response: the status is 200 to 599");
   if (!REASON.test(statusText)) throw new TypeError("Response: the status text may hold no control character");
   return { status, statusText, type: "default", url: "", redirected: false };

@@ -1,0 +1,141 @@
+/** `fetch` over calls of the host. */
+import { afterEach, expect, it, vi } from "vitest";
+import { type CallOutcome, cancelKey, type OutgoingCall, platform } from "../../platform.ts";
+import { exchangeByCalls } from "./exchange-calls.ts";
+import { fetchWith } from "./fetch.ts";
+
+const text = (value: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(value) as Uint8Array<ArrayBuffer>;
+const read = (value: Uint8Array | string | undefined) =>
+  typeof value === "string" ? value : new TextDecoder().decode(value);
+
+/** A `fetch` whose calls are answered by a function, and the calls that it made. */
+function fetching(answer: (call: OutgoingCall) => CallOutcome | Promise<CallOutcome>) {
+  const calls: OutgoingCall[] = [];
+  const fetch = fetchWith(
+    exchangeByCalls(async (call, started) => {
+      calls.push(call);
+      started?.(calls.length);
+      return answer(call);
+    }),
+  );
+  return { fetch, calls };
+}
+
+const fine = (body = "", ...headers: [string, string][]): CallOutcome => ({
+  status: 200,
+  headers: headers.map(([name, value]) => [name, text(value)]),
+  body: text(body),
+});
+const redirect = (location: string, status = 302): CallOutcome => ({
+  status,
+  headers: [["location", text(location)]],
+  body: text("moved"),
+});
+
+afterEach(() => {
+  delete platform[cancelKey];
+});
+
+it("sends a request as one call", async () => {
+  const { fetch, calls } = fetching(() => fine("hä", ["Content-Type", "text/plain"], ["set-cookie", "a=1"]));
+  const response = await fetch("http://a/b?c#d", { method: "post", body: "x", headers: { "x-a": "ä" } });
+  expect(calls).toEqual([
+    {
+      method: "POST",
+      url: "http://a/b?c",
+      headers: [
+        ["x-a", new Uint8Array([0xe4])],
+        ["content-type", text("text/plain;charset=UTF-8")],
+      ],
+      body: text("x"),
+      timeoutMs: 0,
+      maxBytes: 0,
+    },
+  ]);
+  expect([response.status, response.ok, response.type, response.url]).toEqual([200, true, "basic", "http://a/b?c"]);
+  expect(response.headers.get("content-type")).toBe("text/plain");
+  expect(() => response.headers.set("a", "b")).toThrow(TypeError);
+  expect(await response.text()).toBe("hä");
+});
+
+it("reads a body that is a stream before the call", async () => {
+  const { fetch, calls } = fetching(() => fine());
+  const pieces = new ReadableStream({
+    start(controller) {
+      controller.enqueue(text("a"));
+      controller.enqueue(text("b"));
+      controller.close();
+    },
+  });
+  await fetch("http://a/", { method: "PUT", body: pieces, duplex: "half" });
+  expect(read(calls[0]?.body)).toBe("ab");
+});
+
+it("follows redirects, and drops what is for one origin", async () => {
+  const { fetch, calls } = fetching(({ url }) => (url === "http://a/1" ? redirect("http://b/2") : fine("end")));
+  const headers = { authorization: "secret", cookie: "c", "x-own": "1" };
+  const response = await fetch("http://a/1", { method: "POST", body: "x", headers });
+  expect([response.url, response.redirected, await response.text()]).toEqual(["http://b/2", true, "end"]);
+  expect([calls[1]?.method, calls[1]?.body, calls[1]?.headers]).toEqual(["GET", undefined, [["x-own", text("1")]]]);
+});
+
+it("ends after twenty redirects", async () => {
+  const { fetch, calls } = fetching(() => redirect("/again"));
+  await expect(fetch("http://a/")).rejects.toThrow(TypeError);
+  expect(calls.length).toBe(21);
+});
+
+it("names the reason of a failure", async () => {
+  const { fetch } = fetching(() => ({ reason: 2, detail: "the call took too long" }));
+  await expect(fetch("http://a/")).rejects.toMatchObject({
+    name: "TypeError",
+    message: "fetch failed: the call took too long",
+    cause: { code: "timeout" },
+  });
+});
+
+it("ends the host's call when the signal aborts", async () => {
+  const cancelled: number[] = [];
+  platform[cancelKey] = (call) => void cancelled.push(call);
+  const { fetch, calls } = fetching(() => new Promise(() => {}));
+  const controller = new AbortController();
+  const pending = fetch("http://a/", { signal: controller.signal });
+  await vi.waitUntil(() => calls.length > 0);
+  controller.abort(new RangeError("why"));
+  await expect(pending).rejects.toThrow(RangeError);
+  expect(cancelled).toEqual([1]);
+});
+
+it("makes no call when the signal aborts before it", async () => {
+  const { fetch, calls } = fetching(() => fine());
+  const controller = new AbortController();
+  const pending = fetch("http://a/", { signal: controller.signal });
+  controller.abort("why");
+  await expect(pending).rejects.toBe("why");
+  expect(calls).toEqual([]);
+});
+
+it("makes no call for a signal that has aborted", async () => {
+  const { fetch, calls } = fetching(() => fine());
+  await expect(fetch("http://a/", { signal: AbortSignal.abort("why") })).rejects.toBe("why");
+  expect(calls).toEqual([]);
+});
+
+it("answers data: URLs without a call", async () => {
+  const { fetch, calls } = fetching(() => fine());
+  const cases = {
+    "data:,a%20b": ["text/plain;charset=US-ASCII", "a b"],
+    "data:text/html,%C3%A4#x": ["text/html", "ä"],
+    "data:;charset=utf-8,x": ["text/plain;charset=utf-8", "x"],
+    "data:text/plain;base64,aGk=": ["text/plain", "hi"],
+    "data:text/plain ; base64, a G k": ["text/plain", "hi"],
+  };
+  for (const [url, expected] of Object.entries(cases)) {
+    const response = await fetch(url);
+    expect([response.headers.get("content-type"), await response.text()], url).toEqual(expected);
+  }
+  for (const url of ["data:", "data:text/plain", "data:;base64,*", "about:blank", "blob:http://a/b", "ftp://a/"]) {
+    await expect(fetch(url), url).rejects.toThrow(TypeError);
+  }
+  expect(calls).toEqual([]);
+});
