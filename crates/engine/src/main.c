@@ -27,8 +27,6 @@ static JSValue handler = JS_UNDEFINED;
 enum {
   // The collector looks for cycles each time that this much more was allocated. Nearly everything is freed by its count.
   BYTES_BETWEEN_COLLECTIONS = 4 << 20,
-  // Of the machine's stack that a call of JavaScript may take.
-  STACK = 256 << 10,
 };
 
 // Allocators of the runtime.
@@ -73,7 +71,6 @@ static bool add_everything(void) {
   runtime = JS_NewRuntime2(&allocator, NULL);
   if (!runtime) return false;
   JS_SetGCThreshold(runtime, BYTES_BETWEEN_COLLECTIONS);
-  JS_SetMaxStackSize(runtime, STACK);
   JS_SetModuleLoaderFunc(runtime, NULL, load_module, NULL);
   add_rejection_tracker();
   context = JS_NewContext(runtime);
