@@ -29,8 +29,8 @@ pub(crate) struct Calls {
 }
 
 /// The response. It has the members of the SQL sidecar's responses and of others.
-const HEADERS: [[&str; 2]; 2] = [["content-type", "application/json"], ["etag", "\"1\""]];
-const BODY: &str =
+pub(crate) const HEADERS: [[&str; 2]; 2] = [["content-type", "application/json"], ["etag", "\"1\""]];
+pub(crate) const BODY: &str =
     r#"{"rows":[{"a":1,"b":"x"}],"columns":["a","b"],"rows_affected":1,"results":[],"keys":[],"next":null}"#;
 
 pub(crate) fn define(linker: &mut Linker<World>, module: &Module) -> Result<()> {

@@ -81,7 +81,7 @@ impl Engine {
 }
 
 /// Appends the producers section of a component, as `componentize()` writes it. Does nothing without tools.
-fn note_tools(component: &mut Vec<u8>, tools: &[(String, String)]) {
+pub(crate) fn note_tools(component: &mut Vec<u8>, tools: &[(String, String)]) {
     if tools.is_empty() {
         return;
     }

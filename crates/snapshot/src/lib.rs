@@ -25,6 +25,7 @@ mod error;
 mod files;
 mod graft;
 mod prepare;
+pub mod quickjs;
 mod random;
 mod request;
 mod run;

@@ -22,13 +22,13 @@ use crate::template;
 use crate::wasi::{self, Seeding, World};
 
 /// Time limit of a top level.
-const TIME: Duration = Duration::from_secs(30);
+pub(crate) const TIME: Duration = Duration::from_secs(30);
 
 /// Time limit of the handler for the requests of a build.
-const TIME_OF_REQUEST: Duration = Duration::from_secs(5);
+pub(crate) const TIME_OF_REQUEST: Duration = Duration::from_secs(5);
 
 /// Memory limit of a top level. A handler's default limit is lower.
-const MEMORY: usize = 384 * 1024 * 1024;
+pub(crate) const MEMORY: usize = 384 * 1024 * 1024;
 
 /// Environment variable with the time of a reproducible build (reproducible-builds.org).
 const TIME_OF_BUILD: &str = "SOURCE_DATE_EPOCH";
@@ -154,7 +154,7 @@ impl Runner {
 }
 
 /// Runs a computation in the engine and interrupts it when its time is over.
-fn within<T>(time: Duration, engine: &wasmtime::Engine, run: impl FnOnce() -> T) -> T {
+pub(crate) fn within<T>(time: Duration, engine: &wasmtime::Engine, run: impl FnOnce() -> T) -> T {
     // Dropping `done` ends the watch.
     let (done, watched) = channel::<()>();
     let engine = engine.clone();
@@ -234,7 +234,7 @@ fn interruption(error: &wasmtime::Error) -> String {
 }
 
 /// Returns the time that a top level sees. The clock stands still.
-fn time() -> Duration {
+pub(crate) fn time() -> Duration {
     let told = std::env::var(TIME_OF_BUILD).ok().and_then(|seconds| seconds.parse().ok());
     told.map_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default(), Duration::from_secs)
 }
@@ -244,7 +244,7 @@ fn memory_of(store: &mut Store<World>, instance: &Instance) -> Result<Memory, Sn
     memory.ok_or_else(|| SnapshotError::Engine("it has no export memory".to_owned()))
 }
 
-fn deserialize(engine: &wasmtime::Engine, file: &Path) -> Option<Module> {
+pub(crate) fn deserialize(engine: &wasmtime::Engine, file: &Path) -> Option<Module> {
     // SAFETY: only this user and root can write to the folder, and the digest matches what this crate wrote there. So
     // the bytes are wasmtime's output. Wasmtime itself refuses code of another version or configuration.
     unsafe { Module::deserialize_file(engine, file) }.ok()

@@ -20,7 +20,8 @@ const GAP: usize = 16;
 const MOST_RUNS: usize = 50_000;
 
 /// Functions that only a snapshot's making calls.
-const INITIALIZERS: [&str; 4] = ["_initialize", "componentize.wizer", "wizer-initialize", "wizer.resume"];
+const INITIALIZERS: [&str; 6] =
+    ["_initialize", "collect", "componentize.wizer", "initialize", "wizer-initialize", "wizer.resume"];
 
 /// Turns the engine into a template: removes the functions that make snapshots, and its data. One byte of data stays,
 /// so that compiled code expects an image. If code refers to data by number, empty passive segments take their place.

@@ -1,0 +1,170 @@
+//! The functions that the engine imports, during a build.
+//!
+//! A top level can print and read the time of day, which stands still. Everything else ends the build, because it exists
+//! only while a request is answered. A rehearsal gets an empty environment, a clock, and one response to every call. It
+//! gets no random values: they would be the same in all instances.
+
+use std::time::Duration;
+
+use wasmtime::{AsContextMut, Caller, Error, Extern, Instance, Linker, Result, StoreLimits};
+
+use crate::calls::{BODY, HEADERS, TopLevelCall};
+
+const CALLS: &str = "sdk:core/calls@0.1.0";
+const LOG: &str = "sdk:core/log@0.1.0";
+const MONOTONIC: &str = "wasi:clocks/monotonic-clock@0.2.10";
+const WALL: &str = "wasi:clocks/wall-clock@0.2.10";
+const RANDOM: &str = "wasi:random/random@0.2.10";
+const ENVIRONMENT: &str = "wasi:cli/environment@0.2.10";
+
+/// The engine's function that allocates memory for results (Canonical ABI).
+pub(super) const REALLOC: &str = "cabi_realloc";
+
+/// The state of one run.
+pub(super) struct Host {
+    pub(super) limits: StoreLimits,
+    /// The output of the top level.
+    pub(super) printed: Vec<u8>,
+    /// None outside of a rehearsal.
+    pub(super) rehearsal: Option<Rehearsal>,
+    /// The time of day, since 1970.
+    pub(super) time: Duration,
+}
+
+/// The state of a rehearsal.
+#[derive(Default)]
+pub(super) struct Rehearsal {
+    started: u32,
+    taken: u32,
+    /// The monotonic clock, in nanoseconds. It moves only when the engine waits.
+    clock: u64,
+}
+
+type Guest<'a> = Caller<'a, Host>;
+
+/// Defines all functions. An engine that imports others cannot be instantiated.
+pub(super) fn define(linker: &mut Linker<Host>) -> Result<()> {
+    linker.func_wrap(
+        CALLS,
+        "start",
+        // Method, URL, headers, an optional body, timeout, and limit.
+        |mut guest: Guest<'_>,
+         _: u32,
+         _: u32,
+         _: u32,
+         _: u32,
+         _: u32,
+         _: u32,
+         _: u32,
+         _: u32,
+         _: u32,
+         _: u32,
+         _: u32| {
+            let rehearsal = rehearsal(&mut guest, "start", CALLS)?;
+            rehearsal.started += 1;
+            Ok(rehearsal.started)
+        },
+    )?;
+    linker.func_wrap(CALLS, "wait", |mut guest: Guest<'_>, timeout: u32| {
+        let rehearsal = rehearsal(&mut guest, "wait", CALLS)?;
+        let has_ended = rehearsal.taken < rehearsal.started;
+        if !has_ended {
+            rehearsal.clock += 1_000 * u64::from(timeout);
+        }
+        Ok(u32::from(has_ended))
+    })?;
+    linker.func_wrap(CALLS, "take", take)?;
+    linker
+        .func_wrap(CALLS, "cancel", |mut guest: Guest<'_>, _: u32| rehearsal(&mut guest, "cancel", CALLS).map(drop))?;
+    linker.func_wrap(LOG, "write", |mut guest: Guest<'_>, _: u32, at: u32, length: u32| {
+        let (memory, host) = memory(&mut guest)?;
+        let text = memory.get(at as usize..).and_then(|rest| rest.get(..length as usize));
+        host.printed.extend_from_slice(text.ok_or_else(outside)?);
+        Ok(())
+    })?;
+    linker.func_wrap(MONOTONIC, "now", |mut guest: Guest<'_>| Ok(rehearsal(&mut guest, "now", MONOTONIC)?.clock))?;
+    linker.func_wrap(WALL, "now", |mut guest: Guest<'_>, at: u32| {
+        let time = guest.data().time;
+        let mut record = time.as_secs().to_le_bytes().to_vec();
+        record.extend(time.subsec_nanos().to_le_bytes());
+        write(&mut guest, at, &record)
+    })?;
+    linker.func_wrap(ENVIRONMENT, "get-environment", |mut guest: Guest<'_>, at: u32| {
+        rehearsal(&mut guest, "get-environment", ENVIRONMENT)?;
+        write(&mut guest, at, &words([4, 0]))
+    })?;
+    linker.func_wrap(RANDOM, "get-random-bytes", |_: u64, _: u32| -> Result<()> {
+        Err(refused("get-random-bytes", RANDOM))
+    })?;
+    linker.func_wrap(RANDOM, "get-random-u64", || -> Result<u64> { Err(refused("get-random-u64", RANDOM)) })?;
+    Ok(())
+}
+
+fn refused(function: &'static str, interface: &str) -> Error {
+    Error::new(TopLevelCall(function, interface.to_owned()))
+}
+
+fn rehearsal<'a>(guest: &'a mut Guest<'_>, function: &'static str, interface: &str) -> Result<&'a mut Rehearsal> {
+    guest.data_mut().rehearsal.as_mut().ok_or_else(|| refused(function, interface))
+}
+
+/// Writes an `option<tuple<u32, result<response, failure>>>` (Canonical ABI).
+fn take(mut guest: Guest<'_>, at: u32) -> Result<()> {
+    let rehearsal = rehearsal(&mut guest, "take", CALLS)?;
+    if rehearsal.taken == rehearsal.started {
+        return write(&mut guest, at, &[0]);
+    }
+    rehearsal.taken += 1;
+    let number = rehearsal.taken;
+    let mut list = Vec::new();
+    for text in HEADERS.as_flattened() {
+        list.extend(put(&mut guest, text.as_bytes(), 1)?);
+    }
+    let [headers, _] = put(&mut guest, &words(list), 4)?;
+    let [body, length] = put(&mut guest, BODY.as_bytes(), 1)?;
+    // Some, the number, a response and its parts.
+    write(&mut guest, at, &words([1, number, 0, 200, headers, u32::try_from(HEADERS.len())?, body, length]))
+}
+
+fn words(words: impl IntoIterator<Item = u32>) -> Vec<u8> {
+    words.into_iter().flat_map(u32::to_le_bytes).collect()
+}
+
+/// Returns the guest's memory.
+fn memory<'a>(guest: &'a mut Guest<'_>) -> Result<(&'a mut [u8], &'a mut Host)> {
+    let memory = guest.get_export("memory").and_then(Extern::into_memory);
+    Ok(memory.ok_or_else(|| Error::msg("the engine does not export its memory"))?.data_and_store_mut(guest))
+}
+
+fn outside() -> Error {
+    Error::msg("the engine names an address outside its memory")
+}
+
+fn write(guest: &mut Guest<'_>, at: u32, bytes: &[u8]) -> Result<()> {
+    let (memory, _) = memory(guest)?;
+    let part = memory.get_mut(at as usize..).and_then(|rest| rest.get_mut(..bytes.len()));
+    part.ok_or_else(outside)?.copy_from_slice(bytes);
+    Ok(())
+}
+
+/// Copies bytes into memory that the guest allocates. Returns their address and length.
+fn put(guest: &mut Guest<'_>, bytes: &[u8], alignment: u32) -> Result<[u32; 2]> {
+    let length = u32::try_from(bytes.len())?;
+    let realloc = guest.get_export(REALLOC).and_then(Extern::into_func);
+    let realloc = realloc.ok_or_else(|| Error::msg("the engine does not export cabi_realloc"))?;
+    let realloc = realloc.typed::<(u32, u32, u32, u32), u32>(&mut *guest)?;
+    let at = realloc.call(&mut *guest, (0, 0, alignment, length))?;
+    write(guest, at, bytes)?;
+    Ok([at, length])
+}
+
+/// Allocates memory in the guest, outside of a call.
+pub(super) fn allocate(
+    mut store: impl AsContextMut<Data = Host>,
+    instance: &Instance,
+    alignment: u32,
+    length: u32,
+) -> Result<u32> {
+    let realloc = instance.get_typed_func::<(u32, u32, u32, u32), u32>(&mut store, REALLOC)?;
+    realloc.call(&mut store, (0, 0, alignment, length))
+}

@@ -1,0 +1,111 @@
+//! Preparation of the engine, once for each version of it.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+use tenon_trusted_folder::Folder;
+use wasmtime_wizer::Wizer;
+use wit_component::ComponentEncoder;
+
+use crate::error::SnapshotError;
+use crate::run::configured;
+use crate::template;
+
+/// The function that evaluates a bundle: name and source, each an address and a length. It returns 0, or 1 after it has
+/// printed the reason of its failure.
+pub(super) const INITIALIZE: &str = "initialize";
+
+/// The function that frees unreachable objects.
+pub(super) const COLLECT: &str = "collect";
+
+/// Number of files of a kind that are kept: those of both variants in three versions.
+const KEPT: usize = 6;
+
+/// The sources that determine a prepared engine, besides the engine.
+const SOURCES: [&str; 3] =
+    [include_str!("prepare.rs"), include_str!("../template.rs"), include_str!("../../../compose/src/lib.rs")];
+
+/// A build of the engine. All components of a variant share machine code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    /// Without the functions that few handlers use.
+    Lean,
+    /// With all of them.
+    Full,
+}
+
+impl Variant {
+    /// The core module, which has its world in a custom section.
+    fn module(self) -> &'static [u8] {
+        match self {
+            Self::Lean | Self::Full => include_bytes!("../../../engine/engine.wasm"),
+        }
+    }
+}
+
+/// Names of the stored files. They contain a digest of the sources, and wasmtime's version and configuration.
+pub(super) struct Files {
+    pub(super) code: String,
+    pub(super) template: String,
+}
+
+impl Files {
+    pub(super) fn of(engine: &wasmtime::Engine, module: &[u8]) -> Self {
+        let digest = Sha256::new().chain_update(tenon_compose::ADAPTER).chain_update(module);
+        let digest = SOURCES.iter().fold(digest, |digest, source| digest.chain_update(source)).finalize();
+        let mut hasher = DefaultHasher::new();
+        engine.precompile_compatibility_hash().hash(&mut hasher);
+        let key: String = digest[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+        let name = |extension: &str| format!("{key}-{:016x}.{extension}", hasher.finish());
+        Self { code: name("quickjs"), template: name("quickjs-template") }
+    }
+}
+
+/// Prepares a variant and stores it in `folder`. It computes on all cores for seconds.
+///
+/// Two processes may do so at once, because each writes whole files with the same content.
+///
+/// # Errors
+///
+/// [`SnapshotError::Engine`] when the engine cannot be compiled, [`SnapshotError::Keep`] when the folder cannot be
+/// written.
+pub fn prepare(folder: &Path, variant: Variant) -> Result<(), SnapshotError> {
+    prepare_module(folder, variant.module())
+}
+
+pub(super) fn prepare_module(folder: &Path, module: &[u8]) -> Result<(), SnapshotError> {
+    let folder = Folder::open(folder)?;
+    let engine = configured()?;
+    let files = Files::of(&engine, module);
+    folder.write(&files.template, &template_of(module)?)?;
+    // Refuses an engine that can change more than its memory and globals, which a snapshot contains.
+    let (_, instrumented) = Wizer::new().instrument(module).map_err(SnapshotError::engine)?;
+    let code = engine.precompile_module(&instrumented).map_err(SnapshotError::engine)?;
+    folder.write(&files.code, &code)?;
+    for name in [&files.code, &files.template] {
+        if let Some((_, extension)) = name.rsplit_once('.') {
+            folder.prune(extension, KEPT);
+        }
+    }
+    Ok(())
+}
+
+/// Makes the component without memory, which imports only WASI.
+fn template_of(module: &[u8]) -> Result<Vec<u8>, SnapshotError> {
+    let module = template::without_memory(module)?;
+    let component = ComponentEncoder::default()
+        .validate(true)
+        .module(&module)
+        .and_then(|mut encoder| encoder.encode())
+        .map_err(SnapshotError::engine)?;
+    let component = template::stripped(&component).map_err(SnapshotError::engine)?;
+    tenon_compose::enclose(component).map_err(SnapshotError::engine)
+}
+
+impl Variant {
+    /// Names of the files of this variant.
+    pub(super) fn files(self, engine: &wasmtime::Engine) -> Files {
+        Files::of(engine, self.module())
+    }
+}

@@ -1,0 +1,175 @@
+//! Runs of a bundle's top level, and the resulting state.
+
+use std::time::Duration;
+
+use tenon_rewrite::{Global, State};
+use tenon_trusted_folder::Folder;
+use wasmtime::{Instance, Linker, Memory, Module, Store, StoreLimitsBuilder, Trap, Val};
+
+use super::host::{self, Host, Rehearsal, allocate};
+use super::prepare::{COLLECT, INITIALIZE};
+use super::request::rehearse;
+use crate::calls::TopLevelCall;
+use crate::error::SnapshotError;
+use crate::run::{MEMORY, RunOutput, TIME, TIME_OF_REQUEST, deserialize, time, within};
+use crate::template;
+
+/// The time of day in a rehearsal, the same in each build.
+const TIME_OF_REHEARSAL: Duration = Duration::from_hours(400_000);
+
+/// Compiled code of the engine.
+pub(super) struct Runner {
+    engine: wasmtime::Engine,
+    module: Module,
+}
+
+/// An instance whose top level has run.
+struct Evaluated {
+    store: Store<Host>,
+    instance: Instance,
+}
+
+impl Runner {
+    /// Opens stored code. None when there is none that can be trusted.
+    pub(super) fn open(engine: wasmtime::Engine, folder: &Folder, code: &str) -> Option<Self> {
+        if !folder.holds(code) {
+            return None;
+        }
+        let module = deserialize(&engine, &folder.file(code))?;
+        Some(Self { engine, module })
+    }
+
+    /// Evaluates a bundle with this name, and returns the result of `write` for its state.
+    pub(super) fn run<T>(
+        &self,
+        name: &str,
+        bundle: &[u8],
+        write: impl FnOnce(&State<'_>) -> Result<T, SnapshotError>,
+    ) -> Result<RunOutput<T>, SnapshotError> {
+        let mut evaluated = self.evaluated(name, bundle)?;
+        let mut printed = evaluated.printed();
+        match evaluated.rehearsed() {
+            Ok(()) => printed = evaluated.printed(),
+            Err(error) => {
+                printed += &format!("warning: the component is not warmed up: {}\n", interruption(&error));
+                // The engine may be in any state.
+                evaluated = self.evaluated(name, bundle)?;
+            }
+        }
+        evaluated.collect().map_err(SnapshotError::engine)?;
+        let memory = evaluated.memory().map_err(SnapshotError::engine)?;
+        let globals = evaluated.globals();
+        let store = &evaluated.store;
+        let state = State { pages: memory.size(store), globals, segments: template::runs(memory.data(store)) };
+        let state_bytes = state.segments.iter().map(|segment| segment.data.len()).sum();
+        Ok(RunOutput { written: write(&state)?, state_bytes, printed })
+    }
+
+    fn evaluated(&self, name: &str, bundle: &[u8]) -> Result<Evaluated, SnapshotError> {
+        let limits = StoreLimitsBuilder::new().memory_size(MEMORY).trap_on_grow_failure(true).build();
+        let host = Host { limits, printed: Vec::new(), rehearsal: None, time: time() };
+        let mut store = Store::new(&self.engine, host);
+        store.limiter(|host| &mut host.limits);
+        store.set_epoch_deadline(1);
+        let mut linker = Linker::new(&self.engine);
+        host::define(&mut linker).map_err(SnapshotError::engine)?;
+        let instance = linker.instantiate(&mut store, &self.module).map_err(SnapshotError::engine)?;
+        let mut evaluated = Evaluated { store, instance };
+        let failed = within(TIME, &self.engine, || evaluated.initialize(name, bundle));
+        match failed {
+            Ok(false) => Ok(evaluated),
+            Ok(true) => Err(SnapshotError::TopLevel(evaluated.printed().trim().to_owned())),
+            Err(error) => Err(failure(&error, evaluated.printed().trim())),
+        }
+    }
+}
+
+impl Evaluated {
+    /// Evaluates the bundle. Returns whether it failed.
+    fn initialize(&mut self, name: &str, bundle: &[u8]) -> wasmtime::Result<bool> {
+        let memory = self.memory()?;
+        let Self { store, instance } = self;
+        let mut put = |text: &[u8]| -> wasmtime::Result<(u32, u32)> {
+            let length = u32::try_from(text.len())?;
+            // C reads a text to its zero byte.
+            let at = allocate(&mut *store, instance, 1, length + 1)?;
+            memory.write(&mut *store, at as usize, &[text, &[0]].concat())?;
+            Ok((at, length))
+        };
+        let (name, name_length) = put(name.as_bytes())?;
+        let (source, length) = put(bundle)?;
+        let initialize = instance.get_typed_func::<(u32, u32, u32, u32), i32>(&mut *store, INITIALIZE)?;
+        Ok(initialize.call(&mut *store, (name, name_length, source, length))? != 0)
+    }
+
+    /// Sends the requests of a rehearsal.
+    fn rehearsed(&mut self) -> wasmtime::Result<()> {
+        let Self { store, instance } = self;
+        store.data_mut().time = TIME_OF_REHEARSAL;
+        store.data_mut().rehearsal = Some(Rehearsal::default());
+        store.set_epoch_deadline(1);
+        let engine = store.engine().clone();
+        within(TIME_OF_REQUEST, &engine, || rehearse(store, instance))?;
+        store.data_mut().rehearsal = None;
+        Ok(())
+    }
+
+    fn collect(&mut self) -> wasmtime::Result<()> {
+        self.store.set_epoch_deadline(1);
+        self.instance.get_typed_func::<(), ()>(&mut self.store, COLLECT)?.call(&mut self.store, ())
+    }
+
+    fn memory(&mut self) -> wasmtime::Result<Memory> {
+        let memory = self.instance.get_memory(&mut self.store, "memory");
+        memory.ok_or_else(|| wasmtime::Error::msg("it does not export its memory"))
+    }
+
+    /// Reads the mutable globals, which the preparation exports by number.
+    fn globals(&mut self) -> Vec<(u32, Global)> {
+        let Self { store, instance } = self;
+        let exports: Vec<_> = instance
+            .exports(&mut *store)
+            .filter_map(|export| {
+                let index = export.name().strip_prefix("__wizer_global_")?.parse::<u32>().ok()?;
+                Some((index, export.into_global()?))
+            })
+            .collect();
+        let values = exports.into_iter().filter_map(|(index, global)| match global.get(&mut *store) {
+            Val::I32(value) => Some((index, Global::I32(value))),
+            Val::I64(value) => Some((index, Global::I64(value))),
+            Val::F32(bits) => Some((index, Global::F32(bits))),
+            Val::F64(bits) => Some((index, Global::F64(bits))),
+            _ => None,
+        });
+        values.collect()
+    }
+
+    fn printed(&self) -> String {
+        String::from_utf8_lossy(&self.store.data().printed).into_owned()
+    }
+}
+
+/// Converts the error of a run for the author of the bundle.
+fn failure(error: &wasmtime::Error, printed: &str) -> SnapshotError {
+    if let Some(TopLevelCall(function, interface)) = error.downcast_ref() {
+        return SnapshotError::HostCall(format!("{function} of {interface}"));
+    }
+    if error.downcast_ref::<Trap>() == Some(&Trap::Interrupt) {
+        return SnapshotError::Endless(TIME.as_secs());
+    }
+    if error.chain().any(|cause| cause.to_string().contains("growing memory")) {
+        return SnapshotError::Memory(MEMORY / 1024 / 1024);
+    }
+    SnapshotError::TopLevel(if printed.is_empty() { format!("{error:#}") } else { printed.to_owned() })
+}
+
+/// Returns the reason why a rehearsal ended. It lies in a handler of a route that is `warm`.
+fn interruption(error: &wasmtime::Error) -> String {
+    if let Some(TopLevelCall(function, _)) = error.downcast_ref() {
+        format!("a handler asks the host for {function}, which a build does not have")
+    } else if error.downcast_ref::<Trap>() == Some(&Trap::Interrupt) {
+        format!("the handlers took longer than {} s", TIME_OF_REQUEST.as_secs())
+    } else {
+        "a handler ended the engine".to_owned()
+    }
+}
