@@ -17,6 +17,7 @@ mod linked;
 mod log;
 mod migrate;
 mod options;
+mod quickjs;
 mod recent;
 mod request;
 mod running;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use napi::bindgen_prelude::{Buffer, PromiseRaw};
 use napi::{Env, Result};
 use napi_derive::napi;
-use tenon_snapshot::{Engine, Ingredients, SnapshotError, SpecializableEngine as Specializable, fill, hollow};
+use tenon_snapshot::{Built, Engine, Ingredients, SnapshotError, SpecializableEngine as Specializable, fill, hollow};
 
 use crate::failure::{Failure, compute, promise};
 use crate::linked::{LinkedModule, read_all};
@@ -81,6 +81,13 @@ pub struct BuiltComponent {
     pub printed: String,
 }
 
+impl From<Built> for BuiltComponent {
+    #[allow(clippy::cast_precision_loss, reason = "a memory has less than 2^53 bytes")]
+    fn from(built: Built) -> Self {
+        Self { component: Buffer::from(built.component), state_bytes: built.state_bytes as f64, printed: built.printed }
+    }
+}
+
 /// A JavaScript engine that is ready to run top levels.
 #[napi]
 pub struct SnapshotEngine {
@@ -152,12 +159,7 @@ impl SnapshotEngine {
             let linked = read_all(&linked)?;
             engine.build(&name, &bundle, &tools, &linked).map_err(Failure::from)
         });
-        #[allow(clippy::cast_precision_loss, reason = "a memory has less than 2^53 bytes")]
-        promise(env, build, |built| BuiltComponent {
-            component: Buffer::from(built.component),
-            state_bytes: built.state_bytes as f64,
-            printed: built.printed,
-        })
+        promise(env, build, BuiltComponent::from)
     }
 }
 
