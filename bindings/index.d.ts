@@ -76,6 +76,21 @@ export declare class Log {
   close(): void
 }
 
+/** The QuickJS engine, ready to evaluate bundles. */
+export declare class QuickjsEngine {
+  /**
+   * Opens a variant that was prepared in this folder; null when it has to be prepared. Rejects with `WRITE` when the
+   * folder cannot be used.
+   */
+  static open(folder: string, full: boolean): Promise<QuickjsEngine | undefined | null>
+  /** Prepares a variant and keeps it in a folder: seconds of computing. Rejects with `ENGINE` or `WRITE`. */
+  static prepare(folder: string, full: boolean): Promise<undefined>
+  /** Compiles the code that all components of this variant share into a cache of runtimes. Rejects with `ENGINE`. */
+  precompile(cacheDir: string): Promise<undefined>
+  /** Evaluates a bundle and makes a component from the resulting engine; see `SnapshotEngine.build`. */
+  build(name: string, bundle: Buffer, tools: Array<[string, string]>, linked: Array<LinkedModule>): Promise<BuiltComponent>
+}
+
 /** Modules that are loaded and can be called. */
 export declare class Runtime {
   /** Loads the modules. Rejects with a code: `CONFIG`, `ENGINE`, `MODULE_READ`, `MODULE_COMPILE` or `MODULE_LINK`. */
@@ -493,6 +508,9 @@ export interface NativeTls {
   /** Its private key. */
   key: string
 }
+
+/** The names of the functions that a bundle can import from `tenon:engine`. */
+export declare function quickjsFunctions(full: boolean): Array<string>
 
 /** A request that was answered. */
 export interface RecentRequest {

@@ -17,6 +17,12 @@ const fn variant(full: bool) -> Variant {
     if full { Variant::Full } else { Variant::Lean }
 }
 
+/// The names of the functions that a bundle can import from `tenon:engine`.
+#[napi]
+pub fn quickjs_functions(full: bool) -> Vec<String> {
+    variant(full).functions().map(str::to_owned).collect()
+}
+
 /// The QuickJS engine, ready to evaluate bundles.
 #[napi]
 pub struct QuickjsEngine {

@@ -1,8 +1,9 @@
 //! The functions that the engine imports, during a build.
 //!
 //! A top level can print and read the time of day, which stands still. Everything else ends the build, because it exists
-//! only while a request is answered. A rehearsal gets an empty environment, a clock, and one response to every call. It
-//! gets no random values: they would be the same in all instances.
+//! only while a request is answered. A rehearsal gets an empty environment, a clock, and one response to every call.
+//! Neither gets random values: they would be the same in all instances. Only the engine itself draws one number as it
+//! starts, the seed of its hash tables, which follows from the bundle.
 
 use std::time::Duration;
 
@@ -29,6 +30,8 @@ pub(super) struct Host {
     pub(super) rehearsal: Option<Rehearsal>,
     /// The time of day, since 1970.
     pub(super) time: Duration,
+    /// The seed of hash tables, until it is drawn.
+    pub(super) seed: Option<u64>,
 }
 
 /// The state of a rehearsal.
@@ -96,7 +99,9 @@ pub(super) fn define(linker: &mut Linker<Host>) -> Result<()> {
     linker.func_wrap(RANDOM, "get-random-bytes", |_: u64, _: u32| -> Result<()> {
         Err(refused("get-random-bytes", RANDOM))
     })?;
-    linker.func_wrap(RANDOM, "get-random-u64", || -> Result<u64> { Err(refused("get-random-u64", RANDOM)) })?;
+    linker.func_wrap(RANDOM, "get-random-u64", |mut guest: Guest<'_>| {
+        guest.data_mut().seed.take().ok_or_else(|| refused("get-random-u64", RANDOM))
+    })?;
     Ok(())
 }
 

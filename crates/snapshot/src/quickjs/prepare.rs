@@ -4,6 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
+use tenon_rewrite::section::{CUSTOM, PREAMBLE, sections};
 use tenon_trusted_folder::Folder;
 use wasmtime_wizer::Wizer;
 use wit_component::ComponentEncoder;
@@ -18,6 +19,9 @@ pub(super) const INITIALIZE: &str = "initialize";
 
 /// The function that frees unreachable objects.
 pub(super) const COLLECT: &str = "collect";
+
+/// The custom section with the names of the functions of `tenon:engine`, one a line.
+const FUNCTIONS: &str = "tenon-functions";
 
 /// Number of files of a kind that are kept: those of both variants in three versions.
 const KEPT: usize = 6;
@@ -41,6 +45,24 @@ impl Variant {
         match self {
             Self::Lean | Self::Full => include_bytes!("../../../engine/engine.wasm"),
         }
+    }
+}
+
+impl Variant {
+    /// Names of the functions of the module `tenon:engine`, which `crates/engine/embed.mjs` writes into a custom section.
+    pub fn functions(self) -> impl Iterator<Item = &'static str> {
+        let sections = sections(self.module(), PREAMBLE..self.module().len()).unwrap_or_default();
+        let found = sections.into_iter().filter(|section| section.id == CUSTOM).find_map(|section| {
+            let mut reader = section.reader(self.module());
+            let is_named = reader.read_string().is_ok_and(|name| name == FUNCTIONS);
+            is_named.then(|| &self.module()[reader.original_position()..section.content.end])
+        });
+        std::str::from_utf8(found.unwrap_or_default()).unwrap_or_default().lines()
+    }
+
+    /// Names of the files of this variant.
+    pub(super) fn files(self, engine: &wasmtime::Engine) -> Files {
+        Files::of(engine, self.module())
     }
 }
 
@@ -101,11 +123,4 @@ fn template_of(module: &[u8]) -> Result<Vec<u8>, SnapshotError> {
         .map_err(SnapshotError::engine)?;
     let component = template::stripped(&component).map_err(SnapshotError::engine)?;
     tenon_compose::enclose(component).map_err(SnapshotError::engine)
-}
-
-impl Variant {
-    /// Names of the files of this variant.
-    pub(super) fn files(self, engine: &wasmtime::Engine) -> Files {
-        Files::of(engine, self.module())
-    }
 }

@@ -11,6 +11,7 @@ use super::prepare::{COLLECT, INITIALIZE};
 use super::request::rehearse;
 use crate::calls::TopLevelCall;
 use crate::error::SnapshotError;
+use crate::random::Random;
 use crate::run::{MEMORY, RunOutput, TIME, TIME_OF_REQUEST, deserialize, time, within};
 use crate::template;
 
@@ -67,7 +68,10 @@ impl Runner {
 
     fn evaluated(&self, name: &str, bundle: &[u8]) -> Result<Evaluated, SnapshotError> {
         let limits = StoreLimitsBuilder::new().memory_size(MEMORY).trap_on_grow_failure(true).build();
-        let host = Host { limits, printed: Vec::new(), rehearsal: None, time: time() };
+        let mut seed = [0; 8];
+        Random::from_bundle(bundle).fill(&mut seed);
+        let seed = Some(u64::from_le_bytes(seed));
+        let host = Host { limits, printed: Vec::new(), rehearsal: None, time: time(), seed };
         let mut store = Store::new(&self.engine, host);
         store.limiter(|host| &mut host.limits);
         store.set_epoch_deadline(1);

@@ -16,7 +16,7 @@ const REQUESTS: usize = 500;
 const COLLECTED: usize = 504;
 
 /// The bundle's first letter says what the engine does: `!` fails, `?` grows without an end, `+` grows, `*` asks for the
-/// time, `r` asks for random values, `l` does not end, `c` makes calls in requests, `t` traps in requests.
+/// time, `r` asks for random values, `s` for a second seed, `l` does not end, `c` makes calls in requests, `t` traps in requests.
 fn engine() -> Vec<u8> {
     // The engine is the largest module of a component (`EngineModule::find`).
     let large = "x".repeat(2 * tenon_compose::ADAPTER.len());
@@ -30,6 +30,7 @@ fn engine() -> Vec<u8> {
           (import "wasi:clocks/monotonic-clock@0.2.10" "now" (func $now (result i64)))
           (import "wasi:clocks/wall-clock@0.2.10" "now" (func $wall (param i32)))
           (import "wasi:random/random@0.2.10" "get-random-bytes" (func $random (param i64 i32)))
+          (import "wasi:random/random@0.2.10" "get-random-u64" (func $seed (result i64)))
           (import "wasi:cli/environment@0.2.10" "get-environment" (func $environment (param i32)))
           (memory (export "memory") 2)
           (table (export "__indirect_function_table") 1 funcref)
@@ -47,6 +48,8 @@ fn engine() -> Vec<u8> {
             (global.set $length (local.get $size))
             (global.set $first (i32.load8_u (local.get $source)))
             (call $wall (i32.const 200))
+            (i64.store (i32.const 400) (call $seed))
+            (if (i32.eq (global.get $first) (i32.const 115)) (then (drop (call $seed))))
             (call $write (i32.const 0) (local.get $source) (local.get $size))
             (if (i32.eq (global.get $first) (i32.const 63)) (then (drop (memory.grow (i32.const 60000)))))
             (if (i32.eq (global.get $first) (i32.const 43))
@@ -169,6 +172,7 @@ fn a_top_level_that_fails_says_why() {
     };
     assert_eq!(called(b"* time"), "now of wasi:clocks/monotonic-clock@0.2.10");
     assert_eq!(called(b"random"), "get-random-bytes of wasi:random/random@0.2.10");
+    assert_eq!(called(b"seed"), "get-random-u64 of wasi:random/random@0.2.10");
 }
 
 /// The engine that ships: the world, the imports and the exports fit.
