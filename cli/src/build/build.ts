@@ -13,6 +13,7 @@ import { prepareEngine, prepareFromSource, prepareSpecializableEngine } from "./
 import { isHostCall } from "./explain.ts";
 import { withFunctionNames } from "./function-names.ts";
 import { Lookups } from "./lookups.ts";
+import { prepareQuickjs } from "./quickjs/prepare.ts";
 import { referenceComponentizer } from "./reference.ts";
 import { snapshotComponentizer } from "./snapshot.ts";
 import { findWeval } from "./weval.ts";
@@ -68,7 +69,14 @@ export async function buildProject(project: Project, options: BuildOptions, term
     throw error;
   });
   const shown = (path: string) => relative(process.cwd(), path);
-  const how = { minify: options.release, checkResponses: options.checkResponses === true, ...(lookups && { lookups }) };
+  // The other ways are those of StarlingMonkey.
+  const engine = options.way === undefined ? project.config.project.engine : "starlingmonkey";
+  const how = {
+    minify: options.release,
+    engine,
+    checkResponses: options.checkResponses === true,
+    ...(lookups && { lookups }),
+  };
   let bundled: Bundle = await terminal.step(
     "Bundle",
     shown(project.source),
@@ -84,7 +92,10 @@ export async function buildProject(project: Project, options: BuildOptions, term
     ({ size }) => `(${formatBytes(size)} of JavaScript)`,
   );
   for (const warning of bundled.warnings) terminal.say(`warning: ${warning}`);
-  const componentize = await componentizer(options, terminal);
+  const componentize =
+    engine === "quickjs"
+      ? snapshotComponentizer(await prepareQuickjs(bundled.engineFunctions, terminal), terminal, options)
+      : await componentizer(options, terminal);
   const component = await terminal.step(
     "Componentize",
     shown(project.component),

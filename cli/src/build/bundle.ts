@@ -6,13 +6,23 @@ import { type BuildResult, build, type Message, type Metafile, type Plugin } fro
 import type { Project } from "../project/project.ts";
 import { browserForms, emptyModules } from "./browser-forms.ts";
 import { bundleError, lacksDefault } from "./bundle-error.ts";
-import { entryModule, entryName, fetchEntryModule, prologue, prologueName, refuseListeners } from "./entry.ts";
+import {
+  type EngineName,
+  entryModule,
+  entryName,
+  fetchEntryModule,
+  prologue,
+  prologueName,
+  quickjsPrologue,
+  refuseListeners,
+} from "./entry.ts";
 import { Locales } from "./intl/locales.ts";
 import { intl } from "./intl/plugin.ts";
 import { LinkedModules } from "./linked.ts";
 import type { Lookups } from "./lookups.ts";
 import { Needs } from "./needs.ts";
 import { nodeModules } from "./node-modules.ts";
+import { engineFunctionsIn, engineModulePlugin } from "./quickjs/engine-module.ts";
 import { sources } from "./sources.ts";
 
 /** A handler and all it imports as one ES module, on disk with its source map beside it. */
@@ -27,11 +37,15 @@ export interface Bundle {
   readonly warnings: readonly string[];
   /** The WebAssembly modules that it calls. */
   readonly linked: readonly LinkedModule[];
+  /** The functions that it imports from "tenon:engine". */
+  readonly engineFunctions: readonly string[];
 }
 
 /** How to bundle. */
 export interface BundleOptions {
   readonly minify: boolean;
+  /** The engine that will run it; the project's by default. */
+  readonly engine?: EngineName;
   /** See `entryModule`. */
   readonly checkResponses: boolean;
   /** The seed of random values at top level; without it they are refused. */
@@ -50,7 +64,8 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
   const file = join(project.scratch, "build", `${project.config.project.name}.js`);
   await mkdir(dirname(file), { recursive: true });
   const { locales } = project.config.project;
-  const needs = new Needs(options.seed, locales && (await Locales.load(locales, project.folder)));
+  const { engine = project.config.project.engine } = options;
+  const needs = new Needs(engine, options.seed, locales && (await Locales.load(locales, project.folder)));
   const linked = new LinkedModules(project.folder, (text) => needs.warn(text));
   try {
     // Relative, so that neither the bundle nor its source map says which folder the project is in.
@@ -58,16 +73,17 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
     // It contains most of the names that an app uses; an unreadable file is reported later, with its place.
     const text = await readFile(project.source, "utf8").catch(() => "");
     needs.sdkParts.addFrom(text);
+    const first = engine === "quickjs" ? quickjsPrologue : prologue;
     let entry: Entry = {
-      contents: entryModule(handler, options.checkResponses),
-      prologue: text.includes("addEventListener") ? prologue + refuseListeners : prologue,
+      contents: entryModule(handler, options.checkResponses, engine),
+      prologue: text.includes("addEventListener") ? first + refuseListeners : first,
     };
     let result = await bundled(project, file, entry, options, needs, linked).catch((error) => {
       // It may be an app by a listener of `fetch`.
       if (!lacksDefault(error)) throw error;
     });
     if (result === undefined || !hasRoutes(result.metafile)) {
-      entry = { contents: fetchEntryModule(handler), prologue };
+      entry = { contents: fetchEntryModule(handler, engine), prologue: first };
       result = await bundled(project, file, entry, options, needs, linked);
     }
     while (await needs.add(project.folder, file, result.metafile))
@@ -76,7 +92,9 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
     const { warnings } = needs;
     const modules = linked.in(result.metafile);
     const { source } = project;
-    return { file, source, sourceMap: `${file}.map`, size: output?.bytes ?? 0, warnings, linked: modules };
+    const engineFunctions = engineFunctionsIn(file, await readFile(file, "utf8"));
+    const size = output?.bytes ?? 0;
+    return { file, source, sourceMap: `${file}.map`, size, warnings, linked: modules, engineFunctions };
   } catch (error) {
     if (error !== null && typeof error === "object" && "errors" in error)
       throw bundleError(project, error.errors as Message[], (text) => linked.remarksOn(text));
@@ -158,6 +176,7 @@ async function bundleOnce(
     plugins: [
       ...(lookups === undefined ? [] : [lookups.plugin]),
       prologueModule(prologue),
+      engineModulePlugin,
       ...forms,
       nodeModules(needs),
       intl(needs, project.folder),

@@ -48,11 +48,19 @@ export interface Spliced {
 }
 
 /**
- * The request to the child process that compiles: to prepare an engine, or the code shared by all components of one.
+ * The request to the child process that compiles: to prepare an engine, or the code shared by all components of one. For
+ * QuickJS, both.
  */
-export type PrepareRequest = { readonly folder: string; readonly key: string } & (
-  | { readonly step: "building"; readonly kind: EngineKind; readonly engine: string; readonly spliced: Spliced }
-  | { readonly step: "serving"; readonly cache: string }
+export type PrepareRequest = { readonly folder: string } & (
+  | {
+      readonly step: "building";
+      readonly key: string;
+      readonly kind: EngineKind;
+      readonly engine: string;
+      readonly spliced: Spliced;
+    }
+  | { readonly step: "serving"; readonly key: string; readonly cache: string }
+  | { readonly step: "quickjs"; readonly full: boolean; readonly cache: string }
 );
 
 /**
@@ -181,7 +189,8 @@ async function splice(engine: string): Promise<Spliced> {
   return { ...spliced, bindings: withGlue(spliced.bindings) };
 }
 
-async function compile(request: PrepareRequest): Promise<void> {
+/** Compiles in a process of its own. */
+export async function compile(request: PrepareRequest): Promise<void> {
   const answer = await askChild<PrepareRequest, object>("prepare-child.js", request, thrifty());
   if (!("error" in answer)) return;
   const { error, code = "ENGINE" } = answer as ChildError;

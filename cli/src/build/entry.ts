@@ -20,6 +20,13 @@ export const prologueName = `${entryName}:prologue`;
  */
 export const prologue = `globalThis[Symbol.for("tenon.building")] = new Map();\n(${ownTimers})();\n(${refuseClock})();\n(${warmUpEngine})();`;
 
+/** The same for QuickJS, with the functions that the SDK finds by keys (`ts-sdk/src/platform.ts`). */
+export const quickjsPrologue = `import { origin, startCall, variables } from "tenon:engine";
+globalThis[Symbol.for("tenon.building")] = new Map();
+globalThis[Symbol.for("tenon.calls")] = startCall;
+globalThis[Symbol.for("tenon.variables")] = variables;
+globalThis[Symbol.for("tenon.origin")] = origin;`;
+
 /** The forms of a default export, for errors. */
 export const appForms = "export default routes({ … }), or an object with fetch(request)";
 
@@ -39,16 +46,50 @@ function kindOf(value: unknown): string {
   return keys === "" ? "an object without properties" : `an object with ${keys}`;
 }
 
+/** The JavaScript engines that a component can contain. */
+export type EngineName = "starlingmonkey" | "quickjs";
+
+/** The parts of the entry that depend on the engine. */
+interface EngineParts {
+  /** The module with the function that reads the environment. */
+  readonly environment: string;
+  /** Statements after the handler module has run. */
+  readonly begin: string;
+  /** Statements around the rehearsal of the SDK and of `warm` routes. */
+  readonly beforeRehearsal: string;
+  readonly afterRehearsal: string;
+}
+
+const engines: Readonly<Record<EngineName, EngineParts>> = {
+  starlingmonkey: {
+    environment: "wasi:cli/environment@0.2.10",
+    begin: 'globalThis[Symbol.for("tenon.clock")]();\nconst forgetTimers = globalThis[Symbol.for("tenon.timers")];',
+    beforeRehearsal: `const { warmUp, refuseRandomness } = globalThis[Symbol.for("tenon.engine")];
+  await warmUp();
+  const allowRandomness = refuseRandomness();`,
+    afterRehearsal: "allowRandomness();",
+  },
+  quickjs: {
+    environment: "tenon:engine",
+    // The engine forgets timers by itself.
+    begin: "const forgetTimers = () => {};",
+    beforeRehearsal: "",
+    afterRehearsal: "",
+  },
+};
+
 /**
  * Connects the handler module to the component's exports. The SDK looks the environment up by its key when a handler asks
  * for it, never before.
  *
  * @param handle the function that answers a request, as an expression in the entry
  */
-const connect = (handle: string) => `globalThis[Symbol.for("tenon.environment")] = getEnvironment;
+const connect = (
+  handle: string,
+  { begin, beforeRehearsal, afterRehearsal }: EngineParts,
+) => `globalThis[Symbol.for("tenon.environment")] = getEnvironment;
 delete globalThis[Symbol.for("tenon.building")];
-globalThis[Symbol.for("tenon.clock")]();
-const forgetTimers = globalThis[Symbol.for("tenon.timers")];
+${begin}
 const handle = ${handle};
 const streamKey = Symbol.for("tenon.stream");
 const uploadKey = Symbol.for("tenon.upload");
@@ -56,11 +97,9 @@ const goOn = ({ method }) => globalThis[streamKey]?.(method) ?? { status: 500, h
 // The build's first request rehearses.
 let isRehearsed = false;
 const rehearseAll = async (request) => {
-  const { warmUp, refuseRandomness } = globalThis[Symbol.for("tenon.engine")];
-  await warmUp();
-  const allowRandomness = refuseRandomness();
+  ${beforeRehearsal}
   await rehearse();
-  allowRandomness();
+  ${afterRehearsal}
   return handle(request);
 };
 export const handler = {
@@ -88,12 +127,12 @@ export const handler = {
  * @param checkResponses whether a response that does not match its declared type is answered with 500, and an exception
  *   shown to browsers, as in development
  */
-export function entryModule(source: string, checkResponses: boolean): string {
+export function entryModule(source: string, checkResponses: boolean, engine: EngineName): string {
   const handle = checkResponses
     ? `(${watchThrown})((request) => app.handle(request, { checkResponse }), ${JSON.stringify(thrownPage())})`
     : "app.handle";
   return `
-import { getEnvironment } from "wasi:cli/environment@0.2.10";
+import { getEnvironment } from "${engines[engine].environment}";
 import { ${checkResponses ? "checkResponse, " : ""}rehearse, warmUp } from "@tenon/sdk";
 import app from ${JSON.stringify(source)};
 
@@ -114,7 +153,7 @@ if (lost.length > 0) {
   first.message = "no routes() has " + lost.slice(0, 10).map(({ message }) => message).join(", and none ");
   throw first;
 }
-${connect(handle)}
+${connect(handle, engines[engine])}
 warmUp(app);
 `;
 }
@@ -142,9 +181,9 @@ function refuseFetchListeners(): void {
 }
 
 /** Writes the same for a module that may speak `fetch`, as Hono's apps do, instead of exporting an app of `routes`. */
-export function fetchEntryModule(source: string): string {
+export function fetchEntryModule(source: string, engine: EngineName): string {
   return `
-import { getEnvironment } from "wasi:cli/environment@0.2.10";
+import { getEnvironment } from "${engines[engine].environment}";
 import { appOf, fetchHandler, rehearse } from "@tenon/sdk/fetch";
 import * as handlerModule from ${JSON.stringify(source)};
 
@@ -152,6 +191,6 @@ const app = appOf(handlerModule.default);
 // A library may bring the SDK inside its own bundle.
 const isApp = app?.[Symbol.for("tenon.app")] === true;
 ${refuseUnless('isApp || typeof app?.fetch === "function"')}
-${connect("isApp ? (request) => app.handle(request) : fetchHandler(app)")}
+${connect("isApp ? (request) => app.handle(request) : fetchHandler(app)", engines[engine])}
 `;
 }

@@ -2,7 +2,7 @@
 import { type Node, parseSync } from "oxc-parser";
 
 /** The objects whose properties are the globals. */
-const scopes: ReadonlySet<string> = new Set(["globalThis", "self", "window", "global"]);
+const scopeNames: ReadonlySet<string> = new Set(["globalThis", "self", "window", "global"]);
 
 /** TypeScript's nodes that are code, or have some in them; the others are types. */
 const code =
@@ -23,6 +23,8 @@ export function globalsIn(
   const found = new Set<string>();
   const { program, errors } = parseSync(file, text);
   if (errors.length > 0) return found;
+  const scopes = new Set(scopeNames);
+  const isScope = (node: Node | null): boolean => node?.type === "Identifier" && scopes.has(node.name);
   const visit = (node: Node): void => {
     if (node.type.startsWith("TS") && !code.test(node.type)) return;
     if (node.type === "ImportDeclaration" || node.type === "ExportAllDeclaration") return;
@@ -30,6 +32,11 @@ export function globalsIn(
     const isNamed = "computed" in fields && fields["computed"] === false;
     if (node.type === "Identifier" && names.has(node.name)) found.add(node.name);
     if (node.type === "MemberExpression") noteMember(node);
+    // var platform = globalThis, by which the SDK names globals
+    if (node.type === "VariableDeclarator" && isScope(node.init)) {
+      if (node.id.type === "Identifier") scopes.add(node.id.name);
+      if (node.id.type === "ObjectPattern") for (const each of node.id.properties) noteProperty(each);
+    }
     if (node.type === "Property") {
       const { key } = node;
       // const { fetch } = globalThis
@@ -43,13 +50,16 @@ export function globalsIn(
       }
     }
   };
+  const noteProperty = (node: Node): void => {
+    if (node.type === "Property" && node.key.type === "Identifier" && names.has(node.key.name))
+      found.add(node.key.name);
+  };
   const noteMember = (node: Extract<Node, { type: "MemberExpression" }>): void => {
     const { object, property } = node;
     const name =
       property.type === "Literal" ? String(property.value) : property.type === "Identifier" ? property.name : undefined;
     if (name === undefined || (node.computed && property.type === "Identifier")) return;
-    const isOfScope = object.type === "Identifier" && scopes.has(object.name);
-    if (members.has(name) || (isOfScope && names.has(name))) found.add(name);
+    if (members.has(name) || (isScope(object) && names.has(name))) found.add(name);
   };
   visit(program as unknown as Node);
   return found;

@@ -3,9 +3,11 @@ import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Metafile } from "esbuild";
 import { asyncFormNames } from "./async-forms.ts";
+import type { EngineName } from "./entry.ts";
 import { type IntlName, intlModule, intlNamesIn } from "./intl/classes.ts";
 import type { Locales } from "./intl/locales.ts";
 import { hasBrowserForm, packageFolderOf, packageNameOf } from "./packages.ts";
+import { platformModulesIn } from "./quickjs/platform.ts";
 import { isOfSdk } from "./sdk-names.ts";
 import { SdkParts } from "./sdk-parts.ts";
 import { isOfNode, nodeFolder } from "./stand-ins.ts";
@@ -37,6 +39,16 @@ const polyfills: Readonly<Record<string, (code: string) => boolean>> = {
   "text-streams": (code) => /(?<!["'])\bText(De|En)coderStream\b/.test(code),
   "url-pattern": (code) => /(?<!["'])\bURLPattern\b/.test(code),
 };
+
+/** Polyfills that QuickJS does not need, or that its platform replaces (`quickjs/platform.ts`). */
+const ofPlatform: ReadonlySet<string> = new Set([
+  "console",
+  "message-event",
+  "normalize",
+  "stream-iteration",
+  "text-streams",
+  "url-pattern",
+]);
 
 /** Polyfills that the SDK has, because its own classes of `fetch` do; an app that speaks `fetch` has them already. */
 const sdkPolyfills: Readonly<Record<string, string>> = { fetch: "@tenon/sdk/fetch-classes" };
@@ -86,7 +98,12 @@ export class Needs {
   readonly #readForStandards = new Set<string>();
   readonly #warnings = new Set<string>();
 
-  constructor(seed: string | undefined, locales: Locales | undefined) {
+  /** The modules of `guest/src/platform` that the bundle needs; undefined until everything else is found. */
+  #platform: readonly string[] | undefined;
+  readonly #engine: EngineName;
+
+  constructor(engine: EngineName, seed: string | undefined, locales: Locales | undefined) {
+    this.#engine = engine;
     this.seed = seed;
     this.locales = locales;
     if (seed !== undefined) this.polyfills.add("random-while-building");
@@ -116,23 +133,31 @@ export class Needs {
       // A property's name and a key are others.
       if (new RegExp(`(?<![.\\w$"'-])${name}\\b(?!\\s*:[^:])`).test(code)) this.globals.add(name);
     }
-    for (const [name, isNamed] of Object.entries(polyfills)) if (isNamed(code)) this.polyfills.add(name);
+    const isQuickjs = this.#engine === "quickjs";
+    for (const [name, isNamed] of Object.entries(polyfills)) {
+      if (!(isQuickjs && ofPlatform.has(name)) && isNamed(code)) this.polyfills.add(name);
+    }
     // The classes themselves name others, so only a bundle without them is looked at.
     if (this.locales !== undefined && this.intl.size === 0) {
       this.intl = intlNamesIn(code);
       this.intlCode = code;
     }
-    this.propertyEscapes ||= /\\p\{/i.test(code);
+    this.propertyEscapes ||= !isQuickjs && /\\p\{/i.test(code);
     const inputs = Object.values(outputs)
       .flatMap((output) => Object.entries(output.inputs))
       .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
       .map(([input]) => resolve(folder, input));
     this.asyncStores ||= inputs.includes(join(nodeFolder, "async-hooks.js"));
-    await this.#addSubtle(inputs);
-    await this.#addStandards(inputs);
+    if (!isQuickjs) {
+      await this.#addSubtle(inputs);
+      await this.#addStandards(inputs);
+    }
     if (this.hasBrowserForms && /\bnew DOMParser\b/.test(code)) await this.#leaveDocumentForms(inputs);
     const needsParts = await this.sdkParts.add(folder, metafile);
-    return needsParts || this.#size > before;
+    if (needsParts || this.#size > before) return true;
+    if (!isQuickjs || this.#platform !== undefined) return false;
+    this.#platform = platformModulesIn(file, code);
+    return this.#platform.length > 0;
   }
 
   /** Adds the parts of `crypto.subtle` that sources use. The SDK's own uses are those that the engine has. */
@@ -195,9 +220,10 @@ export class Needs {
 
   /** The beginning of the entry: imports of the polyfills. */
   get imports(): string {
+    const platform = (this.#platform ?? []).map((name) => `tenon-platform:${name}.js`);
     const modules = [...this.polyfills].sort().map((name) => sdkPolyfills[name] ?? `tenon-polyfills:${name}.js`);
     if (this.intl.size > 0) modules.push(intlModule);
-    return modules.map((name) => `import "${name}"; `).join("");
+    return [...platform, ...modules].map((name) => `import "${name}"; `).join("");
   }
 
   /** Tells whether a package is taken in its form for browsers. */

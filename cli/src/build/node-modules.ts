@@ -5,7 +5,7 @@ import type { OnResolveArgs, OnResolveResult, PartialMessage, Plugin } from "esb
 import { cryptoFolder } from "../package.ts";
 import type { Needs } from "./needs.ts";
 import { packageFolderOf, packageNameOf } from "./packages.ts";
-import { isOfNode, nodeFolder, polyfillsFolder } from "./stand-ins.ts";
+import { isOfNode, nodeFolder, platformFolder, polyfillsFolder } from "./stand-ins.ts";
 import { type Use, type UsesOf, usesReader } from "./used-names.ts";
 
 /** Node's modules that a component can have, and the file that stands in for each. */
@@ -80,6 +80,9 @@ export function nodeModules(needs: Needs): Plugin {
       }));
       onResolve({ filter: /^tenon-polyfills:/ }, ({ path }) => ({
         path: join(polyfillsFolder, path.replace("tenon-polyfills:", "")),
+      }));
+      onResolve({ filter: /^tenon-platform:/ }, ({ path }) => ({
+        path: join(platformFolder, path.replace("tenon-platform:", "")),
       }));
       onResolve({ filter: /^\.\/symmetric\.js$/ }, ({ importer }) =>
         needs.symmetric && importer.startsWith(nodeFolder)

@@ -4,8 +4,15 @@ import { answerParent } from "./child.ts";
 import type { PrepareRequest } from "./engine.ts";
 
 answerParent<PrepareRequest, object>(async (request) => {
-  const { SnapshotEngine, SpecializableEngine } = native();
-  const { folder, key } = request;
+  const { QuickjsEngine, SnapshotEngine, SpecializableEngine } = native();
+  const { folder } = request;
+  if (request.step === "quickjs") {
+    await fromNative(QuickjsEngine.prepare(folder, request.full));
+    const engine = await fromNative(QuickjsEngine.open(folder, request.full));
+    if (engine) await fromNative(engine.precompile(request.cache));
+    return {};
+  }
+  const { key } = request;
   if (request.step === "serving") {
     const engine = await fromNative(SnapshotEngine.open(folder, key));
     if (engine) await fromNative(engine.precompile(request.cache));

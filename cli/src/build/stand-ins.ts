@@ -8,6 +8,9 @@ export const nodeFolder = join(guestFolder, "node");
 /** The compiled modules that define features that the engine lacks. */
 export const polyfillsFolder = join(guestFolder, "polyfills");
 
+/** The compiled modules that define globals which QuickJS lacks. */
+export const platformFolder = join(guestFolder, "platform");
+
 /** Their sources in a clone, which source maps name. */
 const sourceFolder = join(packageFolder, "../guest/src");
 
