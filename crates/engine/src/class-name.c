@@ -1,4 +1,5 @@
-// The class of an object by its internal slots, which no program can forge. `structuredClone` and `console` distinguish types by it.
+// The class of an object by its internal slots, which no program can forge, and the state of a promise. `structuredClone` and `console`
+// need them.
 #include "class-name.h"
 
 #include "engine.h"
@@ -14,4 +15,18 @@ static JSValue class_name(JSContext *ctx, JSValueConst this, int argc, JSValueCo
   return name;
 }
 
-const JSCFunctionListEntry class_name_functions[CLASS_NAME_FUNCTIONS] = {JS_CFUNC_DEF("className", 1, class_name)};
+// promiseOutcome(promise): undefined while it is pending, and then [isRejected, value].
+static JSValue promise_outcome(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
+  (void)this, (void)argc;
+  JSPromiseStateEnum state = JS_PromiseState(ctx, argv[0]);
+  if (state != JS_PROMISE_FULFILLED && state != JS_PROMISE_REJECTED) return JS_UNDEFINED;
+  JSValue outcome = JS_NewArray(ctx);
+  JS_DefinePropertyValueUint32(ctx, outcome, 0, JS_NewBool(ctx, state == JS_PROMISE_REJECTED), JS_PROP_C_W_E);
+  JS_DefinePropertyValueUint32(ctx, outcome, 1, JS_PromiseResult(ctx, argv[0]), JS_PROP_C_W_E);
+  return outcome;
+}
+
+const JSCFunctionListEntry class_name_functions[CLASS_NAME_FUNCTIONS] = {
+    JS_CFUNC_DEF("className", 1, class_name),
+    JS_CFUNC_DEF("promiseOutcome", 1, promise_outcome),
+};

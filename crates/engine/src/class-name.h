@@ -3,7 +3,7 @@
 
 #include "quickjs.h"
 
-enum { CLASS_NAME_FUNCTIONS = 1 };
+enum { CLASS_NAME_FUNCTIONS = 2 };
 extern const JSCFunctionListEntry class_name_functions[CLASS_NAME_FUNCTIONS];
 
 #endif

@@ -9,6 +9,8 @@ declare module "tenon:engine" {
    * a proxy, whatever its target is.
    */
   export function className(value: unknown): string;
+  /** Returns undefined for a pending promise and for any other value, and otherwise whether it is rejected, and its value or reason. */
+  export function promiseOutcome(promise: unknown): readonly [isRejected: boolean, value: unknown] | undefined;
   /** Returns milliseconds of the monotonic clock; 0 at top level. */
   export function monotonicNow(): number;
   /** Returns the time at which the monotonic clock was 0, in milliseconds since 1970; 0 at top level. */
