@@ -30,6 +30,14 @@ interface Frame {
   key: unknown;
 }
 
+/** Reports whether a prototype is that of a class of the platform: one that was made here, or one that is a global. */
+function isPlatform(prototype: object): boolean {
+  if (platformPrototypes.has(prototype)) return true;
+  if (!hasOwn(prototype, "constructor")) return false;
+  const { constructor } = prototype;
+  return typeof constructor === "function" && Reflect.get(globalThis, constructor.name) === constructor;
+}
+
 class Cloning {
   /** Copies by their originals. */
   readonly #copies = new Map<object, object>();
@@ -130,7 +138,7 @@ class Cloning {
     for (let at = getPrototypeOf(value); at !== null && at !== Object.prototype; at = getPrototypeOf(at)) {
       const steps = cloneSteps.get(at);
       if (steps !== undefined) return this.#keep(value, steps(value, (part) => this.clone(part)));
-      if (platformPrototypes.has(at)) refuse(`An object of the class ${at.constructor?.name}`);
+      if (isPlatform(at)) refuse(`An object of the class ${at.constructor?.name}`);
     }
     const copy = {};
     this.#pushProperties(value, copy, keys(value));
