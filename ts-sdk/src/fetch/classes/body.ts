@@ -44,8 +44,13 @@ export class Body {
 
   constructor(source: Source) {
     this.source = source;
-    this.opened = source.kind === "stream" ? source.value : undefined;
-    this.isTaken = false;
+    if (source.kind === "stream") this.opened = source.value;
+  }
+
+  static {
+    // The first values, which a constructor would take longer to write.
+    Body.prototype.opened = undefined;
+    Body.prototype.isTaken = false;
   }
 
   /** Reports whether somebody has read of it. */

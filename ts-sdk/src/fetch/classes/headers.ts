@@ -2,6 +2,7 @@ import { decodeValue, isToken } from "../../http/headers.ts";
 import type { RawHeader } from "../../raw.ts";
 import { pairIterators } from "../../web-idl/pair-iterators.ts";
 import { shapeClass } from "../../web-idl/shape-class.ts";
+import { defaults } from "./defaults.ts";
 
 /** The argument of `new Headers()` (Fetch, section 5.1). */
 export type HeadersInit = Headers | Iterable<readonly [string, string]> | Readonly<Record<string, string>>;
@@ -21,6 +22,8 @@ const CLEAN = /^[!-~](?:[ -~]*[!-~])?$/;
 const OUTER_SPACE = /^[\t\n\r ]+|[\t\n\r ]+$/g;
 const UNSAFE = /[\0\n\r]|[^\0-\xff]/;
 const BEYOND_BYTES = /[^\0-\xff]/;
+/** The list of all headers that have no cookie; it never changes. */
+const NO_COOKIES: string[] = [];
 const COOKIE = "set-cookie";
 
 // Properties by symbol, because a private field is slower in the engine's interpreter.
@@ -48,10 +51,6 @@ export class Headers {
   // Parameters with defaults do not count for `length`.
   constructor(init: HeadersInit | undefined = undefined) {
     this[VALUES] = new Map();
-    this[COOKIES] = [];
-    this[SOURCE] = undefined;
-    this[IMMUTABLE] = undefined;
-    this[SORTED] = undefined;
     if (init === undefined) return;
     if (init === null || (typeof init !== "object" && typeof init !== "function")) {
       throw new TypeError("Headers: expects an object, or pairs of names and values");
@@ -60,7 +59,7 @@ export class Headers {
     if (init instanceof Headers && iterator === entries) {
       const given = loaded(init);
       this[VALUES] = new Map(given[VALUES]);
-      this[COOKIES] = [...given[COOKIES]];
+      if (given[COOKIES].length > 0) this[COOKIES] = [...given[COOKIES]];
       return;
     }
     if (iterator !== undefined && iterator !== null) {
@@ -113,7 +112,7 @@ export class Headers {
   }
 
   getSetCookie(): string[] {
-    return [...loaded(this)[COOKIES]];
+    return [...loaded(check(this))[COOKIES]];
   }
 
   has(name: string): boolean {
@@ -164,6 +163,12 @@ export class Headers {
 const { entries } = Headers.prototype;
 Object.defineProperty(Headers.prototype, Symbol.iterator, { value: entries, writable: true, configurable: true });
 shapeClass("Headers", Headers);
+defaults(Headers.prototype, {
+  [COOKIES]: NO_COOKIES,
+  [SOURCE]: undefined,
+  [IMMUTABLE]: undefined,
+  [SORTED]: undefined,
+});
 
 const iterate = /* @__PURE__ */ pairIterators<Headers>("Headers", sorted);
 
@@ -199,7 +204,7 @@ export function freeze(headers: Headers): Headers {
 function add(headers: Headers, name: string, value: string): void {
   const key = checkName(name);
   const text = checkValue(name, value);
-  if (key === COOKIE) headers[COOKIES].push(text);
+  if (key === COOKIE) addCookie(headers, text);
   else join(headers[VALUES], key, text);
 }
 
@@ -221,10 +226,15 @@ function loaded(headers: Headers): Headers {
     const header = given[i] as RawHeader;
     const name = header[0].toLowerCase();
     const value = decodeValue(header[1]);
-    if (name === COOKIE) headers[COOKIES].push(value);
+    if (name === COOKIE) addCookie(headers, value);
     else join(values, name, value);
   }
   return headers;
+}
+
+function addCookie(headers: Headers, value: string): void {
+  if (headers[COOKIES] === NO_COOKIES) headers[COOKIES] = [value];
+  else headers[COOKIES].push(value);
 }
 
 function join(values: Map<string, string>, name: string, value: string): void {

@@ -3,6 +3,7 @@ import { platform } from "../../platform.ts";
 import { shapeClass } from "../../web-idl/shape-class.ts";
 import type { Signal } from "./abortable.ts";
 import { type Body, extractBody } from "./body.ts";
+import { defaults } from "./defaults.ts";
 import { Headers, type HeadersInit } from "./headers.ts";
 import { BODY, HEADERS, type Message, mixBody } from "./message.ts";
 
@@ -92,7 +93,6 @@ export class Request {
       throw new TypeError("Request: the signal must be an AbortSignal");
     }
     this[SIGNAL] = signal ?? undefined;
-    this[FOLLOWING] = undefined;
     this[INIT] = kept(given?.[INIT], init);
     this[METHOD] = name;
     this[HEADERS] = new Headers(headers);
@@ -160,7 +160,6 @@ export class Request {
     const copy = Object.create(Request.prototype) as Request;
     copy[URL_TEXT] = this[URL_TEXT];
     copy[SIGNAL] = this[SIGNAL] ?? this[FOLLOWING];
-    copy[FOLLOWING] = undefined;
     copy[INIT] = this[INIT];
     copy[BODY] = this[BODY]?.copy("Request.clone") ?? null;
     copy[METHOD] = this[METHOD];
@@ -171,6 +170,7 @@ export class Request {
 
 mixBody(Request);
 shapeClass("Request", Request);
+defaults(Request.prototype, { [SIGNAL]: undefined, [FOLLOWING]: undefined, [INIT]: undefined });
 
 for (const [name, fallback] of Object.entries(KEPT)) {
   // An accessor of a literal gets its name.
@@ -192,9 +192,6 @@ function known(request: Request): Request {
 export function requestOf(method: string, url: () => string, headers: Headers, body: Body | null): Request {
   const request = Object.create(Request.prototype) as Request;
   request[URL_TEXT] = url;
-  request[SIGNAL] = undefined;
-  request[FOLLOWING] = undefined;
-  request[INIT] = undefined;
   request[BODY] = body;
   request[METHOD] = method;
   request[HEADERS] = headers;
