@@ -1,28 +1,13 @@
 /** Gives classes the shape that Web IDL demands (section 3.7), and defines them as globals. */
 
+import { shapeClass } from "@tenon/sdk/web-idl";
+
 /** A class whose members are to be enumerable. */
-type Class = abstract new (...given: never[]) => object;
+type Class = Parameters<typeof shapeClass>[1];
 
-const { defineProperty, getOwnPropertyDescriptor, getOwnPropertyNames } = Object;
+const { defineProperty } = Object;
 
-function showMembers(target: object, skipped: readonly string[]): void {
-  for (const key of getOwnPropertyNames(target)) {
-    const found = getOwnPropertyDescriptor(target, key);
-    if (found?.configurable && !skipped.includes(key)) defineProperty(target, key, { ...found, enumerable: true });
-  }
-}
-
-/** The prototypes of platform classes, whose objects are not plain data. */
-export const platformPrototypes = new WeakSet<object>();
-
-/** Makes the members of a class enumerable, and sets its name and `Symbol.toStringTag`. A bundler may have changed the name. */
-export function defineInterface(name: string, of: Class): void {
-  platformPrototypes.add(of.prototype);
-  showMembers(of.prototype, ["constructor"]);
-  showMembers(of, ["length", "name", "prototype"]);
-  defineProperty(of, "name", { value: name, configurable: true });
-  defineProperty(of.prototype, Symbol.toStringTag, { value: name, configurable: true });
-}
+export { shapeClass as defineInterface };
 
 /** Defines globals: writable, configurable and not enumerable. */
 export function defineGlobals(values: Readonly<Record<string, unknown>>): void {
@@ -31,9 +16,9 @@ export function defineGlobals(values: Readonly<Record<string, unknown>>): void {
   }
 }
 
-/** {@link defineInterface} for several classes, which become globals. */
+/** {@link shapeClass} for several classes, which become globals. */
 export function installInterfaces(classes: Readonly<Record<string, Class>>): void {
-  for (const name in classes) defineInterface(name, classes[name] as Class);
+  for (const name in classes) shapeClass(name, classes[name] as Class);
   defineGlobals(classes);
 }
 

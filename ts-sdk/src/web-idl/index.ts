@@ -1,3 +1,3 @@
 /** `@tenon/sdk/web-idl`: parts of Web IDL for classes of the platform, here and in `guest/src/platform`. */
 export { pairIterators } from "./pair-iterators.ts";
-export { shapeClass } from "./shape-class.ts";
+export { platformPrototypes, shapeClass } from "./shape-class.ts";

@@ -3,7 +3,7 @@
  * (`crates/engine/src/compress.c`).
  */
 import { codecFinish, codecNew, codecPull, codecPush } from "tenon:engine";
-import { shapeClass } from "@tenon/sdk/web-idl";
+import { defineInterface } from "../interface.ts";
 import { type ReadableStream, TransformStream, type WritableStream } from "../streams/classes.ts";
 
 /** The formats in the order of the engine's numbers. */
@@ -74,5 +74,5 @@ export class DecompressionStream {
   }
 }
 
-shapeClass("CompressionStream", CompressionStream);
-shapeClass("DecompressionStream", DecompressionStream);
+defineInterface("CompressionStream", CompressionStream);
+defineInterface("DecompressionStream", DecompressionStream);

@@ -1,5 +1,5 @@
 /** Defines the globals `CompressionStream` and `DecompressionStream`. */
-import { defineGlobals } from "../install.ts";
+import { defineGlobals } from "../interface.ts";
 import { CompressionStream, DecompressionStream } from "./classes.ts";
 
 defineGlobals({ CompressionStream, DecompressionStream });

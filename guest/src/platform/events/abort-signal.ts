@@ -75,7 +75,10 @@ export class AbortSignal extends EventTarget {
     required("AbortSignal.timeout", arguments as unknown as unknown[], 1);
     const delay = enforceRange(milliseconds);
     const signal = newSignal();
-    startTimer(() => abort(signal, new DOMException("The operation timed out", "TimeoutError")), Math.min(delay, LONGEST));
+    startTimer(
+      () => abort(signal, new DOMException("The operation timed out", "TimeoutError")),
+      Math.min(delay, LONGEST),
+    );
     return signal;
   }
 

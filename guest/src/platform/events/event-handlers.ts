@@ -1,6 +1,7 @@
 /** Attributes such as `onabort`, whose function is a listener (HTML Standard, section 8.1.8.1). */
-import { append, type EventTarget } from "./event-target.ts";
+
 import type { Event } from "./event.ts";
+import { append, type EventTarget } from "./event-target.ts";
 
 type Handler = (this: unknown, event: Event) => unknown;
 interface Slot {

@@ -1,6 +1,7 @@
 /** `Blob` (File API, section 3). Its bytes are in memory, and slices share them. */
 
-import { shapeClass } from "@tenon/sdk/web-idl";
+import { defineInterface } from "../interface.ts";
+import { addSerializable } from "../transfer.ts";
 
 type Endings = "native" | "transparent";
 
@@ -81,7 +82,8 @@ export class Blob {
   }
 }
 
-shapeClass("Blob", Blob);
+defineInterface("Blob", Blob);
+addSerializable(Blob.prototype, (blob) => (blob as Blob).slice(0, (blob as Blob).size, (blob as Blob).type));
 
 /** The size of a stream's pieces, in bytes. */
 const PIECE = 64 * 1024;

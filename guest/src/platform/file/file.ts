@@ -1,5 +1,6 @@
 /** `File` (File API, section 4). */
-import { shapeClass } from "@tenon/sdk/web-idl";
+import { defineInterface } from "../interface.ts";
+import { addSerializable } from "../transfer.ts";
 import { Blob, type BlobOptions } from "./blob.ts";
 
 /** The argument of `new File()` after the name. */
@@ -36,7 +37,11 @@ export class File extends Blob {
   }
 }
 
-shapeClass("File", File);
+defineInterface("File", File);
+addSerializable(File.prototype, (file) => {
+  const { name, type, lastModified } = file as File;
+  return new File([file], name, { type, lastModified });
+});
 
 /** Converts a value to a `long long` (Web IDL, section 3.2.4.7). */
 function longOf(value: unknown): number {

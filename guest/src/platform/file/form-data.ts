@@ -1,5 +1,6 @@
 /** `FormData` (XMLHttpRequest Standard, section 4). Encoding and parsing belong to bodies: `@tenon/sdk`, `fetch/classes`. */
-import { pairIterators, shapeClass } from "@tenon/sdk/web-idl";
+import { pairIterators } from "@tenon/sdk/web-idl";
+import { defineInterface } from "../interface.ts";
 import { isBlob } from "./blob.ts";
 import { File } from "./file.ts";
 
@@ -88,7 +89,7 @@ export class FormData {
   }
 }
 
-shapeClass("FormData", FormData);
+defineInterface("FormData", FormData);
 
 const iterate = pairIterators<FormData>("FormData", entriesIn);
 

@@ -1,5 +1,5 @@
 /** Defines the global `FormData`. */
-import { defineGlobals } from "../install.ts";
+import { defineGlobals } from "../interface.ts";
 import { FormData } from "./form-data.ts";
 
 defineGlobals({ FormData });

@@ -1,5 +1,5 @@
 /** Defines the globals `Blob` and `File`. */
-import { defineGlobals } from "../install.ts";
+import { defineGlobals } from "../interface.ts";
 import { Blob } from "./blob.ts";
 import { File } from "./file.ts";
 

@@ -1,5 +1,5 @@
 /** Defines the globals `TextDecoderStream` and `TextEncoderStream`. */
-import { defineGlobals } from "../install.ts";
+import { defineGlobals } from "../interface.ts";
 import { TextDecoderStream, TextEncoderStream } from "./text-streams.ts";
 
 defineGlobals({ TextDecoderStream, TextEncoderStream });

@@ -1,5 +1,5 @@
 /** Defines the globals of the Streams Standard. */
-import { defineGlobals } from "../install.ts";
+import { defineGlobals } from "../interface.ts";
 import * as classes from "./classes.ts";
 
 for (const [name, of] of Object.entries(classes)) {

@@ -1,5 +1,5 @@
 /** `TextDecoderStream` and `TextEncoderStream` (Encoding Standard, section 7). */
-import { shapeClass } from "@tenon/sdk/web-idl";
+import { defineInterface } from "../interface.ts";
 import { type ReadableStream, TransformStream, type WritableStream } from "./classes.ts";
 
 type Options = ConstructorParameters<typeof TextDecoder>[1];
@@ -83,5 +83,5 @@ export class TextEncoderStream {
   }
 }
 
-shapeClass("TextDecoderStream", TextDecoderStream);
-shapeClass("TextEncoderStream", TextEncoderStream);
+defineInterface("TextDecoderStream", TextDecoderStream);
+defineInterface("TextEncoderStream", TextEncoderStream);

@@ -4,7 +4,7 @@
  * be detached when a value cannot be cloned.
  */
 import { className } from "tenon:engine";
-import { platformPrototypes } from "../interface.ts";
+import { platformPrototypes } from "@tenon/sdk/web-idl";
 import { cloneSteps, transferSteps } from "../transfer.ts";
 import { copyOfLeaf, newView, refuse, viewOf } from "./shells.ts";
 
@@ -156,7 +156,8 @@ class Cloning {
   }
 
   #pushProperties(source: object, copy: object, names: readonly string[]): void {
-    if (names.length > 0) this.#frames.push({ source, copy, parts: names, kind: "properties", next: 0, key: undefined });
+    if (names.length > 0)
+      this.#frames.push({ source, copy, parts: names, kind: "properties", next: 0, key: undefined });
   }
 
   /** Copies the next part of an object. */

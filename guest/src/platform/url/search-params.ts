@@ -1,5 +1,5 @@
 /** `URLSearchParams` (URL Standard, section 6.2). */
-import { pairIterators } from "../pair-iterator.ts";
+import { pairIterators } from "@tenon/sdk/web-idl";
 import { type Pair, parseForm, serializeForm } from "./form-urlencoded.ts";
 
 type Changed = (query: string) => void;
