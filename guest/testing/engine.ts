@@ -155,12 +155,15 @@ export function startEngine(file: string | URL, source: string, host: Host = {})
       "get-random-bytes": (length: bigint, at: number) => {
         const into = new Uint8Array(Number(length));
         random(into);
-        words().set(put(into), at / 4);
+        // The memory may grow meanwhile, which detaches what was read before.
+        const drawn = put(into);
+        words().set(drawn, at / 4);
       },
     },
     "wasi:cli/environment@0.2.10": {
       "get-environment": (at: number) => {
-        words().set(putPairs(Object.entries(host.environment ?? {})), at / 4);
+        const variables = putPairs(Object.entries(host.environment ?? {}));
+        words().set(variables, at / 4);
       },
     },
   };
