@@ -9,9 +9,6 @@ declare global {
   interface Uint8ArrayConstructor {
     fromBase64(text: string, options?: { alphabet?: "base64" | "base64url" }): Uint8Array<ArrayBuffer>;
   }
-  interface ArrayBuffer {
-    readonly detached: boolean;
-  }
 }
 
 const { isView } = ArrayBuffer;

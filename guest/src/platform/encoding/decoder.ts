@@ -12,10 +12,21 @@ export interface OtherDecoder {
 
 type OpenOther = (label: string, fatal: boolean, ignoreBOM: boolean) => OtherDecoder | undefined;
 
-interface Options {
+export interface Options {
   readonly fatal?: boolean;
   readonly ignoreBOM?: boolean;
 }
+
+/** The class (Encoding Standard, section 6.2). */
+export type TextDecoderClass = new (
+  label?: string,
+  options?: Options,
+) => {
+  readonly encoding: string;
+  readonly fatal: boolean;
+  readonly ignoreBOM: boolean;
+  decode(input?: unknown, options?: { readonly stream?: boolean }): string;
+};
 
 /** A text of which a part was decoded with `stream`. */
 interface Unfinished {
@@ -32,7 +43,7 @@ const none = new Uint8Array(0);
  *
  * @param openOther returns a decoder of another encoding, or undefined if there is none for the label
  */
-export function textDecoder(openOther: OpenOther) {
+export function textDecoder(openOther: OpenOther): TextDecoderClass {
   return class TextDecoder {
     readonly #fatal: boolean;
     readonly #ignoreBOM: boolean;

@@ -41,7 +41,7 @@ const constructors: Readonly<Record<string, new (buffer: unknown, offset: number
       ...[Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array, Uint32Array],
       ...[BigInt64Array, BigUint64Array, Float32Array, Float64Array, DataView],
       (globalThis as { Float16Array?: unknown }).Float16Array ?? DataView,
-    ].map((each) => [(each as { name: string }).name, each]),
+    ].map((each) => [(each as { name: string }).name, each as never]),
   );
 const { Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError } = globalThis;
 const errors: Readonly<Record<string, ErrorConstructor>> = Object.fromEntries(

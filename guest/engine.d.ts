@@ -1,5 +1,34 @@
-/** Functions of the engine for cryptography (`crates/engine/src/digest.c`, `random.c` and `crypto.c`). */
+/**
+ * The native functions of the engine: `crates/engine/src` has a file for each topic. A module of this package, or the generated entry
+ * of a bundle, imports them; a program cannot.
+ */
 declare module "tenon:engine" {
+  // text.c
+  /** Encodes text. A lone surrogate becomes U+FFFD. */
+  export function utf8Encode(text: string): Uint8Array<ArrayBuffer>;
+  /** @throws TypeError when `isFatal` and the bytes are not UTF-8 */
+  export function utf8Decode(bytes: Uint8Array, isFatal?: boolean, keepsBom?: boolean): string;
+  /** Writes a line of the log. */
+  export function print(text: string, isError?: boolean): void;
+
+  /** Returns the async context of the running code: a value that follows asynchronous calls; undefined at first. */
+  export function asyncContext(): unknown;
+  /** Replaces the async context until the current job ends. */
+  export function setAsyncContext(context: unknown): void;
+  /**
+   * Returns the class of an object by its internal slots, such as "Object", "Map" or "Uint8Array"; "" for a primitive value, and "Proxy" for
+   * a proxy, whatever its target is.
+   */
+  export function className(value: unknown): string;
+  /** Returns undefined for a pending promise and for any other value, and otherwise whether it is rejected, and its value or reason. */
+  export function promiseOutcome(promise: unknown): readonly [isRejected: boolean, value: unknown] | undefined;
+  /** Returns milliseconds of the monotonic clock; 0 at top level. */
+  export function monotonicNow(): number;
+  /** Returns the time at which the monotonic clock was 0, in milliseconds since 1970; 0 at top level. */
+  export function timeOrigin(): number;
+  /** Prints a thrown value with its stack after "Uncaught ". */
+  export function printUncaught(thrown: unknown): void;
+
   /** Hashes bytes at once. A hash function is given by the number in its name; MD5 has 5, SHA-1 has 1. */
   export function digest(hash: number, data: Uint8Array): Uint8Array<ArrayBuffer>;
   /** Computes an HMAC at once. */
@@ -108,4 +137,79 @@ declare module "tenon:engine" {
     parallel: number,
     out: number,
   ): number;
+
+  const url: unique symbol;
+  const decoder: unique symbol;
+  const codec: unique symbol;
+
+  /** A parsed URL. */
+  export interface UrlHandle {
+    readonly [url]: true;
+  }
+
+  /** Parses as the constructor of `URL` does. Returns undefined if the input or the base is not valid. */
+  export function urlParse(input: string, base?: string): UrlHandle | undefined;
+
+  type Getter = (handle: UrlHandle) => string;
+  export const urlHref: Getter;
+  export const urlProtocol: Getter;
+  export const urlUsername: Getter;
+  export const urlPassword: Getter;
+  export const urlHost: Getter;
+  export const urlHostname: Getter;
+  export const urlPort: Getter;
+  export const urlPathname: Getter;
+  export const urlSearch: Getter;
+  export const urlHash: Getter;
+
+  /** Returns whether the value was valid. If not, the URL is as it was. */
+  type Setter = (handle: UrlHandle, value: string) => boolean;
+  export const urlSetHref: Setter;
+  export const urlSetProtocol: Setter;
+  export const urlSetUsername: Setter;
+  export const urlSetPassword: Setter;
+  export const urlSetHost: Setter;
+  export const urlSetHostname: Setter;
+  export const urlSetPort: Setter;
+  export const urlSetPathname: Setter;
+  export const urlSetSearch: Setter;
+  export const urlSetHash: Setter;
+
+  /** A decoder of any encoding. */
+  export interface DecoderHandle {
+    readonly [decoder]: true;
+  }
+
+  /** Returns undefined if no encoding that can decode has the label. */
+  export function decoderNew(label: string, isFatal: boolean, keepsBom: boolean): DecoderHandle | undefined;
+
+  /** The encoding's name in the standard's spelling, such as `Shift_JIS`. */
+  export function decoderEncoding(handle: DecoderHandle): string;
+
+  /**
+   * @param isStream the text goes on in the next call
+   * @throws TypeError if the decoder is fatal and the bytes are not valid
+   */
+  export function decoderDecode(handle: DecoderHandle, bytes: Uint8Array, isStream: boolean): string;
+
+  /** A stream that is being compressed or decompressed. */
+  export interface CodecHandle {
+    readonly [codec]: true;
+  }
+
+  /** @param format 0 for "deflate", 1 for "deflate-raw", 2 for "gzip" */
+  export function codecNew(format: number, isDecompression: boolean): CodecHandle;
+
+  /** Copies input for the next calls of `codecPull`. */
+  export function codecPush(handle: CodecHandle, bytes: Uint8Array): void;
+
+  /** Says that no input follows. */
+  export function codecFinish(handle: CodecHandle): void;
+
+  /**
+   * Returns the next part of the output, at most 64 KiB, or undefined when input is needed and at the end.
+   *
+   * @throws TypeError if the input is damaged, cut or too long
+   */
+  export function codecPull(handle: CodecHandle): Uint8Array<ArrayBuffer> | undefined;
 }
