@@ -1,8 +1,8 @@
 /** `TextDecoder` for all encodings, by the engine's decoders (`crates/engine/src/encoding.c`). */
 import { decoderDecode, decoderEncoding, decoderNew } from "tenon:engine";
-import { textDecoder } from "./decoder.ts";
+import { useOtherDecoders } from "./decoder.ts";
 
-export const TextDecoder = textDecoder((label, fatal, ignoreBOM) => {
+useOtherDecoders((label, fatal, ignoreBOM) => {
   const handle = decoderNew(label, fatal, ignoreBOM);
   if (handle === undefined) return undefined;
   return {
@@ -10,3 +10,5 @@ export const TextDecoder = textDecoder((label, fatal, ignoreBOM) => {
     decode: (bytes, stream) => decoderDecode(handle, bytes, stream),
   };
 });
+
+export { TextDecoder } from "./decoder.ts";

@@ -12,21 +12,10 @@ export interface OtherDecoder {
 
 type OpenOther = (label: string, fatal: boolean, ignoreBOM: boolean) => OtherDecoder | undefined;
 
-export interface Options {
+interface Options {
   readonly fatal?: boolean;
   readonly ignoreBOM?: boolean;
 }
-
-/** The class (Encoding Standard, section 6.2). */
-export type TextDecoderClass = new (
-  label?: string,
-  options?: Options,
-) => {
-  readonly encoding: string;
-  readonly fatal: boolean;
-  readonly ignoreBOM: boolean;
-  decode(input?: unknown, options?: { readonly stream?: boolean }): string;
-};
 
 /** A text of which a part was decoded with `stream`. */
 interface Unfinished {
@@ -38,61 +27,61 @@ interface Unfinished {
 
 const none = new Uint8Array(0);
 
+let openOther: OpenOther = () => undefined;
+
 /**
- * Returns the class.
+ * Adds encodings to UTF-8.
  *
- * @param openOther returns a decoder of another encoding, or undefined if there is none for the label
+ * @param open returns a decoder, or undefined if no other encoding has the label
  */
-export function textDecoder(openOther: OpenOther): TextDecoderClass {
-  return class TextDecoder {
-    readonly #fatal: boolean;
-    readonly #ignoreBOM: boolean;
-    readonly #other: OtherDecoder | undefined;
-    #unfinished: Unfinished | undefined;
+export function useOtherDecoders(open: OpenOther): void {
+  openOther = open;
+}
 
-    // Parameters with defaults do not count for `length`.
-    constructor(label: string = "utf-8", options: Options | undefined = undefined) {
-      const name = `${label}`;
-      const given = dictionary<Options>(options);
-      const fatal = Boolean(given?.fatal);
-      const ignoreBOM = Boolean(given?.ignoreBOM);
-      if (!isUtf8(name)) {
-        this.#other = openOther(name, fatal, ignoreBOM);
-        if (this.#other === undefined) throw new RangeError(`TextDecoder: there is no encoding "${name}"`);
-      }
-      this.#fatal = fatal;
-      this.#ignoreBOM = ignoreBOM;
-    }
+export class TextDecoder {
+  readonly #fatal: boolean;
+  readonly #ignoreBOM: boolean;
+  readonly #other: OtherDecoder | undefined;
+  #unfinished: Unfinished | undefined;
 
-    get encoding(): string {
-      return this.#other?.encoding ?? "utf-8";
+  // Parameters with defaults do not count for `length`.
+  constructor(label: string = "utf-8", options: Options | undefined = undefined) {
+    const name = `${label}`;
+    const given = dictionary<Options>(options);
+    const fatal = Boolean(given?.fatal);
+    const ignoreBOM = Boolean(given?.ignoreBOM);
+    if (!isUtf8(name)) {
+      this.#other = openOther(name, fatal, ignoreBOM);
+      if (this.#other === undefined) throw new RangeError(`TextDecoder: there is no encoding "${name}"`);
     }
+    this.#fatal = fatal;
+    this.#ignoreBOM = ignoreBOM;
+  }
 
-    get fatal(): boolean {
-      return this.#fatal;
-    }
+  get encoding(): string {
+    return this.#other?.encoding ?? "utf-8";
+  }
 
-    get ignoreBOM(): boolean {
-      return this.#ignoreBOM;
-    }
+  get fatal(): boolean {
+    return this.#fatal;
+  }
 
-    decode(input: unknown = undefined, options: { readonly stream?: boolean } | undefined = undefined): string {
-      const other = this.#other;
-      const bytes = input instanceof Uint8Array ? input : bytesOf(input);
-      const stream = options !== undefined && Boolean(dictionary<{ readonly stream?: boolean }>(options)?.stream);
-      if (other !== undefined) return other.decode(bytes, stream);
-      if (!stream && this.#unfinished === undefined) return utf8Decode(bytes, this.#fatal, this.#ignoreBOM);
-      return this.#decodePart(bytes, stream);
-    }
+  get ignoreBOM(): boolean {
+    return this.#ignoreBOM;
+  }
 
-    #decodePart(bytes: Uint8Array, stream: boolean): string {
-      const { rest, begun } = this.#unfinished ?? { rest: none, begun: false };
-      const all = rest.length === 0 ? bytes : joined(rest, bytes);
-      const end = stream ? incompleteAt(all) : all.length;
-      this.#unfinished = stream ? { rest: all.slice(end), begun: begun || end > 0 } : undefined;
-      return utf8Decode(all.subarray(0, end), this.#fatal, begun || this.#ignoreBOM);
-    }
-  };
+  decode(input: unknown = undefined, options: { readonly stream?: boolean } | undefined = undefined): string {
+    const other = this.#other;
+    const bytes = input instanceof Uint8Array ? input : bytesOf(input);
+    const stream = options !== undefined && Boolean(dictionary<{ readonly stream?: boolean }>(options)?.stream);
+    if (other !== undefined) return other.decode(bytes, stream);
+    if (!stream && this.#unfinished === undefined) return utf8Decode(bytes, this.#fatal, this.#ignoreBOM);
+    const { rest, begun } = this.#unfinished ?? { rest: none, begun: false };
+    const all = rest.length === 0 ? bytes : joined(rest, bytes);
+    const end = stream ? incompleteAt(all) : all.length;
+    this.#unfinished = stream ? { rest: all.slice(end), begun: begun || end > 0 } : undefined;
+    return utf8Decode(all.subarray(0, end), this.#fatal, begun || this.#ignoreBOM);
+  }
 }
 
 function joined(first: Uint8Array, second: Uint8Array): Uint8Array {

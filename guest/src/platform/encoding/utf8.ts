@@ -2,6 +2,4 @@
  * `TextDecoder` for UTF-8 alone, which needs no functions of the Rust library. The build chooses it for a program that makes
  * decoders without an argument, or with a literal label of UTF-8 (`labels.ts`).
  */
-import { textDecoder } from "./decoder.ts";
-
-export const TextDecoder = textDecoder(() => undefined);
+export { TextDecoder } from "./decoder.ts";
