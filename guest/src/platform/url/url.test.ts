@@ -84,7 +84,6 @@ describe("URL", () => {
     "ftp",
     "example.org:81",
     "8080",
-    "\n\t",
     "-1",
     "80",
     "//p",
@@ -106,7 +105,11 @@ describe("URL", () => {
       "x:opaque?b",
       "ws://example.com",
     ]) {
+      // Of URLs without a host Node 20 sets the host in other ways than the standard.
+      if (setter.startsWith("host") && url.startsWith("non-spec:/") && !url.startsWith("non-spec://")) continue;
       for (const value of values) {
+        // Node 20 deletes the port for a value that does not begin with a digit.
+        if (setter === "port" && /^[^\d]/.test(value)) continue;
         expectSame(`const url = new URL(${JSON.stringify(url)});
           const params = url.searchParams;
           const result = attempt(() => { url.${setter} = ${JSON.stringify(value)}; });
@@ -115,11 +118,49 @@ describe("URL", () => {
     }
   });
 
+  // Node 20 follows an earlier edition in these.
+  it.each([
+    ["https://example.com/^", "href", "https://example.com/%5E"],
+    ["x:opaque  ?y", "href", "x:opaque %20?y"],
+    ["x:opaque  ", "href", "x:opaque"],
+  ])("parses %j as the current standard does", (input, part, expected) => {
+    expect(evaluate(`return new URL(${JSON.stringify(input)}).${part};`)).toBe(expected);
+  });
+
+  it.each([
+    ["https://example.com:81", "port", "\n\t", "https://example.com:81/"],
+    ["non-spec:/a", "host", "", "non-spec:///a"],
+    ["non-spec:/.//p", "hostname", "h", "non-spec://h//p"],
+    ["non-spec:/.//p", "hostname", "", "non-spec:////p"],
+    ["non-spec:/.//p", "hostname", "a b", "non-spec:/.//p"],
+    ["non-spec:/", "pathname", "//p", "non-spec:/.//p"],
+    ["x:opaque  ?y", "search", "", "x:opaque %20"],
+  ])("of %j sets %s to %j", (input, part, value, expected) => {
+    const program = `const url = new URL(${JSON.stringify(input)}); url.${part} = ${JSON.stringify(value)}; return url.href;`;
+    expect(evaluate(program)).toBe(expected);
+  });
+
+  it("checks domains as the current standard does", () => {
+    const hosts = ["xn--a", "1\u05d0", "a\u200db", "\u05d0", "faß.de", "a_b", "-a-", "xn--zca"];
+    const program = `return ${JSON.stringify(hosts)}.map((host) => attempt(() => new URL("https://" + host).host));`;
+    expect(evaluate(`${attempt}\n${program}`)).toEqual([
+      "TypeError",
+      "TypeError",
+      "TypeError",
+      "xn--4db",
+      "xn--fa-hia.de",
+      "a_b",
+      "-a-",
+      "xn--zca",
+    ]);
+  });
+
   it("is equal for random inputs", () => {
-    // Files and drive letters differ in known ways (docs/conformance.md).
     const pieces = [
       "http:",
       "https:",
+      "file:",
+      "C|",
       "ws:",
       "x:",
       "/",
@@ -134,13 +175,11 @@ describe("URL", () => {
       "a",
       "B.c",
       "ä",
-      "xn--",
       "1",
       "0x7",
       "..",
       ".",
       "%2e",
-      " ",
       "\t",
       "[",
       "]",
@@ -163,7 +202,7 @@ describe("URL", () => {
     };
     const some = (most: number) =>
       Array.from({ length: 1 + random(most) }, () => pieces[random(pieces.length)]).join("");
-    const bases = [undefined, undefined, "http://example.com/a/b?c#d", "x://host/p/q", "x:/p/q", "x:opaque"];
+    const bases = [undefined, undefined, "http://example.com/a/b?c#d", "x://host/p/q", "x:/p/q", "file://host/C:/x"];
     const inputs = Array.from({ length: 3000 }, () => [
       (random(2) === 0 ? "https://" : "") + some(8),
       bases[random(bases.length)],
