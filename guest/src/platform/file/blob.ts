@@ -96,17 +96,18 @@ export function isBlob(value: unknown): value is Blob {
   return typeof value === "object" && value !== null && isIn(value);
 }
 
-/** A list of any iterable object (Web IDL, section 3.2.21). */
+/** A list of any iterable object (Web IDL, section 3.2.21). Its iterator is asked for once. */
 function listOf(parts: unknown): unknown[] {
-  if ((typeof parts !== "object" && typeof parts !== "function") || parts === null) {
+  const isObject = (typeof parts === "object" || typeof parts === "function") && parts !== null;
+  const iterate = isObject ? (parts as Partial<Iterable<unknown>>)[Symbol.iterator] : undefined;
+  if (iterate === undefined || iterate === null) {
     throw new TypeError("Blob: the first argument must be an iterable object");
   }
-  if (typeof (parts as Partial<Iterable<unknown>>)[Symbol.iterator] !== "function") {
-    throw new TypeError("Blob: the first argument must be an iterable object");
-  }
+  const iterator = Reflect.apply(iterate, parts, []);
   const list: unknown[] = [];
-  for (const part of parts as Iterable<unknown>) {
-    // A symbol has no text, so that `String` is not the conversion of Web IDL. Converted at once, as an iterator may change what it returned.
+  for (const part of { [Symbol.iterator]: () => iterator }) {
+    // A symbol has no text, so that `String` is not the conversion of Web IDL. Converted at once, as an iterator may change what it
+    // returned.
     list.push(isBlob(part) || part instanceof ArrayBuffer || isView(part) ? part : `${part}`);
   }
   return list;
