@@ -1,8 +1,11 @@
 import * as nodeCrypto from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { seeded, symmetric } from "../polyfills/subtle/modules.testing.ts";
+import { symmetric as module, seeded } from "../polyfills/subtle/modules.testing.ts";
 import { ciphersBy } from "./ciphers.ts";
 import { derivedBy } from "./crypto-derive.ts";
+import { symmetricBy } from "./symmetric-by-module.ts";
+
+const symmetric = symmetricBy(module);
 
 const own = ciphersBy(symmetric);
 

@@ -1,9 +1,8 @@
-/** Ciphers of `node:crypto`: AES in the modes GCM, CBC and CTR, computed by the core module. They are no streams. */
-import { withBlock } from "../polyfills/subtle/core-module.ts";
+/** Ciphers of `node:crypto`: AES in the modes GCM, CBC and CTR, computed by compiled functions. They are no streams. */
 import { Buffer } from "./buffer.ts";
 import { requireRequest } from "./building.ts";
 import { type Bytes, bytesOf, type Data, type KeyObject, outputOf, timingSafeEqual } from "./crypto-data.ts";
-import { symmetric as linked, type SymmetricModule } from "./symmetric.ts";
+import { type Block, symmetric as compiled, type Symmetric } from "./symmetric.ts";
 
 const nameOf = /^aes-?(128|192|256)-(gcm|cbc|ctr)$/;
 
@@ -29,7 +28,7 @@ export interface CipherOptions {
 }
 
 interface Arguments {
-  readonly module: SymmetricModule;
+  readonly symmetric: Symmetric;
   readonly key: Bytes;
   readonly start: Bytes;
   readonly isSealing: boolean;
@@ -94,8 +93,8 @@ class Running {
 export class Cipheriv extends Running {}
 export class Decipheriv extends Running {}
 
-/** Returns the functions, computed by a module. */
-export function ciphersBy(module: SymmetricModule | undefined) {
+/** Returns the functions, computed by compiled ones. */
+export function ciphersBy(symmetric: Symmetric | undefined) {
   const begin = (
     name: string,
     key: Data | KeyObject,
@@ -105,8 +104,8 @@ export function ciphersBy(module: SymmetricModule | undefined) {
   ): Mode => {
     const [, bits, mode] = nameOf.exec(String(name).toLowerCase()) ?? [];
     if (mode === undefined) throw refused(new RangeError(`Unknown cipher: ${name}`), "CRYPTO_UNKNOWN_CIPHER");
-    requireRequest("a cipher of node:crypto");
-    if (module === undefined)
+    if (symmetric?.isForRequests !== false) requireRequest("a cipher of node:crypto");
+    if (symmetric === undefined)
       throw new Error("the build brings ciphers of node:crypto where code names createCipheriv or createDecipheriv");
     const [secret, start] = [bytesOf(key).slice(), bytesOf(iv ?? new Uint8Array()).slice()];
     if (secret.length * 8 !== Number(bits))
@@ -116,7 +115,7 @@ export function ciphersBy(module: SymmetricModule | undefined) {
     const tagLength = options.authTagLength ?? 16;
     if (mode === "gcm" && ![4, 8, 12, 13, 14, 15, 16].includes(tagLength))
       throw refused(new TypeError(`Invalid authentication tag length: ${tagLength}`), "CRYPTO_INVALID_AUTH_TAG");
-    const given = { module, key: secret, start, isSealing, tagLength };
+    const given = { symmetric, key: secret, start, isSealing, tagLength };
     return mode === "gcm"
       ? gcm(given)
       : mode === "cbc"
@@ -131,20 +130,20 @@ export function ciphersBy(module: SymmetricModule | undefined) {
   };
 }
 
-export const { createCipheriv, createDecipheriv } = ciphersBy(linked);
+export const { createCipheriv, createDecipheriv } = ciphersBy(compiled);
 
 const nothing = () => new Uint8Array();
 
 /** Encrypts and decrypts with a counter, which goes on from piece to piece. */
-function counting({ module, key }: Arguments, start: Bytes, bits: number): Pick<Mode, "update"> {
+function counting({ symmetric, key }: Arguments, start: Bytes, bits: number): Pick<Mode, "update"> {
   let done = 0;
   return {
     update(data) {
       const counter = advanced(start, Math.floor(done / 16), bits);
       const skipped = done % 16;
       done += data.length;
-      const call = (block: number) => module.ctr(block, key.length, bits, data.length, skipped);
-      return withBlock(module, [key, counter, data], call, ({ part }) => part(2)) as Bytes;
+      const call = (block: Block) => symmetric.ctr(block, key.length, bits, data.length, skipped);
+      return symmetric.withBlock([key, counter, data], call, ({ part }) => part(2)) as Bytes;
     },
   };
 }
@@ -162,19 +161,18 @@ function advanced(block: Bytes, count: number, bits: number): Bytes {
 }
 
 function gcm(given: Arguments): Mode {
-  const { module, key, start, isSealing, tagLength } = given;
-  const call = (block: number) => module.gcm_counter(block, key.length, start.length);
-  const first = withBlock(module, [key, start, 16], call, ({ part }) => part(2)) as Bytes;
+  const { symmetric, key, start, isSealing, tagLength } = given;
+  const call = (block: Block) => symmetric.gcmCounter(block, key.length, start.length);
+  const first = symmetric.withBlock([key, start, 16], call, ({ part }) => part(2)) as Bytes;
   const stream = counting(given, advanced(first, 1, 32), 32);
   const sealed: Uint8Array[] = [];
   const tagOf = (extra: Uint8Array, length: number) => {
     const data = Buffer.concat(sealed);
     const sizes = [key.length, start.length, extra.length, data.length, length] as const;
     const parts = [key, start, extra, data, length];
-    return withBlock(
-      module,
+    return symmetric.withBlock(
       parts,
-      (block) => module.gcm_tag(block, ...sizes),
+      (block) => symmetric.gcmTag(block, ...sizes),
       ({ part }) => part(4),
     ) as Bytes;
   };
@@ -199,15 +197,15 @@ function gcm(given: Arguments): Mode {
   };
 }
 
-function cbc({ module, key, start, isSealing }: Arguments): Mode {
+function cbc({ symmetric, key, start, isSealing }: Arguments): Mode {
   let vector = start;
   let left: Bytes = new Uint8Array();
   const call = (data: Bytes, padded: boolean): Uint8Array => {
     const parts = isSealing ? [key, vector, data, 16] : [key, vector, data];
-    const run = isSealing ? module.cbc_encrypt : module.cbc_decrypt;
-    const own = (block: number) => run(block, key.length, data.length, padded ? 1 : 0);
+    const run = isSealing ? symmetric.cbcEncrypt : symmetric.cbcDecrypt;
+    const own = (block: Block) => run(block, key.length, data.length, padded ? 1 : 0);
     // The padding stands behind the data.
-    return withBlock(module, parts, own, ({ result, part }) => part(2, result)) as Bytes;
+    return symmetric.withBlock(parts, own, ({ result, part }) => part(2, result)) as Bytes;
   };
   return {
     padded: true,

@@ -1,34 +1,14 @@
 /** Bytes, hash functions and secret keys, as the functions of `node:crypto` take and return them. */
-import { blake2b, blake2s } from "@noble/hashes/blake2.js";
-import { md5, ripemd160, sha1 } from "@noble/hashes/legacy.js";
-import { sha224, sha256, sha384, sha512, sha512_224, sha512_256 } from "@noble/hashes/sha2.js";
-import { sha3_224, sha3_256, sha3_384, sha3_512 } from "@noble/hashes/sha3.js";
 import type { CHash } from "@noble/hashes/utils.js";
 import { Buffer } from "./buffer.ts";
+import { begin, hashes, isSame, type Running } from "./hashes.ts";
+
+export { hashes, type Running } from "./hashes.ts";
 
 /** Bytes, or a text with a separate encoding. */
 export type Data = string | ArrayBufferView | ArrayBuffer;
 export type Bytes = Uint8Array<ArrayBuffer>;
 export type Callback<Value> = (error: Error | null, value?: Value) => void;
-
-export const hashes: Record<string, CHash> = {
-  md5,
-  ripemd160,
-  rmd160: ripemd160,
-  sha1,
-  sha224,
-  sha256,
-  sha384,
-  sha512,
-  "sha512-224": sha512_224,
-  "sha512-256": sha512_256,
-  "sha3-224": sha3_224,
-  "sha3-256": sha3_256,
-  "sha3-384": sha3_384,
-  "sha3-512": sha3_512,
-  blake2b512: blake2b as unknown as CHash,
-  blake2s256: blake2s as unknown as CHash,
-};
 
 /** The name of a hash function as the table has it. */
 export const hashKey = (name: string): string =>
@@ -44,6 +24,12 @@ export function hashNamed(name: string): CHash {
     throw Object.assign(error, { code: "ERR_CRYPTO_INVALID_DIGEST" });
   }
   return found;
+}
+
+/** Begins a hash, or with a key an HMAC. */
+export function begun(name: string, key?: Uint8Array): Running {
+  hashNamed(name);
+  return begin(hashKey(name), key);
 }
 
 export function bytesOf(data: Data | KeyObject, encoding?: string): Bytes {
@@ -95,9 +81,7 @@ export function timingSafeEqual(a: Data, b: Data): boolean {
     const error = new RangeError("Input buffers must have the same byte length");
     throw Object.assign(error, { code: "ERR_CRYPTO_TIMING_SAFE_EQUAL_LENGTH" });
   }
-  let different = 0;
-  for (let i = 0; i < left.length; i++) different |= (left[i] as number) ^ (right[i] as number);
-  return different === 0;
+  return isSame(left, right);
 }
 
 /** Calls back later with the result or error of a function. Without a callback, returns the result at once. */

@@ -1,8 +1,7 @@
-/** Keys from secrets and passwords. The core module computes them where the build brings it, and JavaScript elsewhere. */
+/** Keys from secrets and passwords. Compiled functions compute them where the build brings those, and JavaScript elsewhere. */
 import { hkdf as nobleHkdf } from "@noble/hashes/hkdf.js";
 import { pbkdf2 as noblePbkdf2 } from "@noble/hashes/pbkdf2.js";
 import { scrypt as nobleScrypt } from "@noble/hashes/scrypt.js";
-import { type Part, withBlock } from "../polyfills/subtle/core-module.ts";
 import { isBuilding } from "./building.ts";
 import {
   answered,
@@ -14,21 +13,24 @@ import {
   type KeyObject,
   outputOf,
 } from "./crypto-data.ts";
-import { symmetric as linked, type SymmetricModule } from "./symmetric.ts";
+import { type Block, symmetric as compiled, type Part, type Symmetric } from "./symmetric.ts";
 
-/** Hash functions of the module, with their numbers. */
+/** Hash functions of the compiled functions, with their numbers. */
 const numbers: Readonly<Record<string, number>> = { sha1: 1, sha256: 256, sha384: 384, sha512: 512 };
 
-/** The functions, computed by a module, or without one. */
-export function derivedBy(module: SymmetricModule | undefined) {
-  /** Calls the module, whose output is the last part; undefined when it cannot. */
+/** The functions, computed by compiled ones, or without. */
+export function derivedBy(symmetric: Symmetric | undefined) {
+  /** Calls a function whose output is the last part; undefined when that is not possible. */
   const computed = (
     parts: readonly Part[],
-    call: (block: number, module: SymmetricModule) => number,
+    call: (block: Block, symmetric: Symmetric) => number,
   ): Uint8Array | undefined => {
-    // At the top level of a build the module cannot be called.
-    if (module === undefined || isBuilding()) return undefined;
-    return withBlock(module, parts, call, ({ part }) => part(parts.length - 1));
+    if (symmetric === undefined || (symmetric.isForRequests && isBuilding())) return undefined;
+    return symmetric.withBlock(
+      parts,
+      (block) => call(block, symmetric),
+      ({ part }) => part(parts.length - 1),
+    );
   };
 
   function pbkdf2Sync(password: Data, salt: Data, iterations: number, length: number, digest: string): unknown {
@@ -92,7 +94,7 @@ export interface ScryptOptions {
   maxmem?: number;
 }
 
-export const { pbkdf2Sync, scryptSync, hkdfSync } = derivedBy(linked);
+export const { pbkdf2Sync, scryptSync, hkdfSync } = derivedBy(compiled);
 
 export function pbkdf2(...args: [...Parameters<typeof pbkdf2Sync>, Callback<unknown>]): void {
   const [password, salt, iterations, length, digest, callback] = args;

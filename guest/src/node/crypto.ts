@@ -1,22 +1,22 @@
 /**
- * `node:crypto` inside a component: hashes, keyed hashes, ciphers, derived keys and random values. JavaScript computes the
- * hashes, because Node's are synchronous and the engine's are not. `crypto.subtle` is many times faster for large
- * inputs.
+ * `node:crypto` inside a component: hashes, keyed hashes, ciphers, derived keys and random values. In StarlingMonkey,
+ * JavaScript computes the hashes, because Node's are synchronous and the engine's are not. `crypto.subtle` is many times faster
+ * there for large inputs.
  */
-import { hmac } from "@noble/hashes/hmac.js";
 import { Buffer } from "./buffer.ts";
 import { requireRequest } from "./building.ts";
 import { createCipheriv, createDecipheriv, getCiphers } from "./ciphers.ts";
 import {
   answered,
   type Bytes,
+  begun,
   bytesOf,
   type Callback,
   type Data,
   hashes,
-  hashNamed,
   KeyObject,
   outputOf,
+  type Running,
   timingSafeEqual,
 } from "./crypto-data.ts";
 import { hkdf, hkdfSync, pbkdf2, pbkdf2Sync, scrypt, scryptSync } from "./crypto-derive.ts";
@@ -26,12 +26,6 @@ export { KeyObject, timingSafeEqual } from "./crypto-data.ts";
 export { hkdf, hkdfSync, pbkdf2, pbkdf2Sync, scrypt, scryptSync } from "./crypto-derive.ts";
 
 export const getHashes = (): string[] => Object.keys(hashes);
-
-interface Running {
-  update(data: Uint8Array): unknown;
-  digest(): Uint8Array;
-  clone?(): Running;
-}
 
 /** A hash in progress, which is not a stream. */
 class Digesting {
@@ -67,15 +61,18 @@ class Digesting {
 export class Hash extends Digesting {}
 export class Hmac extends Digesting {}
 
-export const createHash = (algorithm: string): Hash => new Hash(hashNamed(algorithm).create());
+export const createHash = (algorithm: string): Hash => new Hash(begun(algorithm));
 
 export function createHmac(algorithm: string, key: Data | KeyObject, options?: { encoding?: string }): Hmac {
-  return new Hmac(hmac.create(hashNamed(algorithm), bytesOf(key, options?.encoding)));
+  return new Hmac(begun(algorithm, bytesOf(key, options?.encoding)));
 }
 
 /** Hashes a whole text or bytes. The output is hexadecimal by default. */
-export const hash = (algorithm: string, data: Data, encoding = "hex"): unknown =>
-  outputOf(hashNamed(algorithm)(bytesOf(data)), encoding);
+export const hash = (algorithm: string, data: Data, encoding = "hex"): unknown => {
+  const running = begun(algorithm);
+  running.update(bytesOf(data));
+  return outputOf(running.digest(), encoding);
+};
 
 export const createSecretKey = (key: Data, encoding?: string): KeyObject =>
   new KeyObject("secret", Buffer.from(bytesOf(key, encoding)));

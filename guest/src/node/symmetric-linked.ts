@@ -1,5 +1,5 @@
 /** See `symmetric.ts`. */
 import * as module from "tenon-crypto:symmetric.wasm";
-import type { SymmetricModule } from "./symmetric.ts";
+import { symmetricBy } from "./symmetric-by-module.ts";
 
-export const symmetric = module as unknown as SymmetricModule;
+export const symmetric = symmetricBy(module as never);

@@ -1,10 +1,41 @@
 /**
- * The core module behind ciphers and derived keys. Where code names one of their functions, the build takes
- * `symmetric-linked.ts` in the place of this file (`cli/src/build/node-modules.ts`).
+ * The functions behind ciphers and derived keys, which are not written in JavaScript. Where code names one of them, the build
+ * takes `symmetric-linked.ts` or for QuickJS `symmetric-native.ts` in the place of this file
+ * (`cli/src/build/node-modules.ts`).
  */
-import type { AesModule } from "../polyfills/subtle/aes.ts";
-import type { DeriveModule } from "../polyfills/subtle/derive.ts";
 
-export type SymmetricModule = AesModule & DeriveModule;
+/** An input, or the length of an output. */
+export type Part = Uint8Array | number;
+/** A block of arguments: its address, or its bytes. */
+export interface Block {
+  readonly brand: unique symbol;
+}
 
-export const symmetric: SymmetricModule | undefined = undefined;
+/** The functions take a block of arguments one after the other, and their lengths (`crates/bridge/crypto/symmetric`). */
+export interface Symmetric {
+  /** True when the functions cannot be called at the top level of a build. */
+  readonly isForRequests: boolean;
+  withBlock<Result>(
+    parts: readonly Part[],
+    call: (block: Block) => number,
+    use: (called: { readonly result: number; part(index: number, length?: number): Uint8Array<ArrayBuffer> }) => Result,
+  ): Result | undefined;
+  ctr(block: Block, key: number, bits: number, data: number, skipped: number): number;
+  cbcEncrypt(block: Block, key: number, data: number, padded: number): number;
+  cbcDecrypt(block: Block, key: number, data: number, padded: number): number;
+  gcmCounter(block: Block, key: number, nonce: number): number;
+  gcmTag(block: Block, key: number, nonce: number, extra: number, data: number, tag: number): number;
+  hkdf(block: Block, hash: number, key: number, salt: number, info: number, out: number): number;
+  pbkdf2(block: Block, hash: number, password: number, salt: number, rounds: number, out: number): number;
+  scrypt(
+    block: Block,
+    password: number,
+    salt: number,
+    logCost: number,
+    size: number,
+    parallel: number,
+    out: number,
+  ): number;
+}
+
+export const symmetric: Symmetric | undefined = undefined;
