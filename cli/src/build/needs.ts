@@ -57,6 +57,9 @@ const sdkPolyfills: Readonly<Record<string, string>> = { fetch: "@tenon/sdk/fetc
 const symmetricNames = /\bcreate(?:C|Dec)ipheriv\b|(?<!["'`/])\b(?:pbkdf2|scrypt|hkdf)(?:Sync)?\b/;
 const symmetricUsers = ["ciphers.js", "crypto-derive.js"].map((file) => join(nodeFolder, file));
 
+/** The SDK's module of `jwt`. */
+const jwtFile = /[\\/]middleware[\\/]jwt\.[jt]s$/;
+
 /**
  * Additions that a bundle needs besides its own sources. A bundle is first made without any, and made again when it
  * names one. So a handler contains only the additions that it needs.
@@ -109,6 +112,10 @@ export class Needs {
     if (seed !== undefined) this.polyfills.add("random-while-building");
   }
 
+  get isQuickjs(): boolean {
+    return this.#engine === "quickjs";
+  }
+
   warn(text: string): void {
     this.#warnings.add(text);
   }
@@ -133,7 +140,7 @@ export class Needs {
       // A property's name and a key are others.
       if (new RegExp(`(?<![.\\w$"'-])${name}\\b(?!\\s*:[^:])`).test(code)) this.globals.add(name);
     }
-    const isQuickjs = this.#engine === "quickjs";
+    const { isQuickjs } = this;
     for (const [name, isNamed] of Object.entries(polyfills)) {
       if (!(isQuickjs && ofPlatform.has(name)) && isNamed(code)) this.polyfills.add(name);
     }
@@ -148,23 +155,25 @@ export class Needs {
       .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
       .map(([input]) => resolve(folder, input));
     this.asyncStores ||= inputs.includes(join(nodeFolder, "async-hooks.js"));
-    if (!isQuickjs) {
-      await this.#addSubtle(inputs);
-      await this.#addStandards(inputs);
-    }
+    await this.#addSubtle(inputs);
+    if (!isQuickjs) await this.#addStandards(inputs);
     if (this.hasBrowserForms && /\bnew DOMParser\b/.test(code)) await this.#leaveDocumentForms(inputs);
     const needsParts = await this.sdkParts.add(folder, metafile);
     if (needsParts || this.#size > before) return true;
     if (!isQuickjs || this.#platform !== undefined) return false;
-    this.#platform = platformModulesIn(file, code);
+    this.#platform = [...platformModulesIn(file, code), ...this.#subtle.platformModules];
     return this.#platform.length > 0;
   }
 
-  /** Adds the parts of `crypto.subtle` that sources use. The SDK's own uses are those that the engine has. */
+  /**
+   * Adds the parts of `crypto.subtle` that sources use. The SDK's own uses are those that the engine has; in QuickJS, `jwt`
+   * needs others.
+   */
   async #addSubtle(inputs: readonly string[]): Promise<void> {
     for (const input of inputs) {
       if (this.#readForSubtle.has(input) || isOfNode(input)) continue;
       this.#readForSubtle.add(input);
+      if (jwtFile.test(input) && (await isOfSdk(input))) this.#subtle.hasJwt = true;
       // The build makes some modules itself; they have no file.
       const text = await readFile(input, "utf8").catch(() => "");
       if (!(mayUseSubtle.test(text) || symmetricNames.test(text)) || (await isOfSdk(input))) continue;
@@ -173,7 +182,7 @@ export class Needs {
       this.#namesSymmetric ||= packageNameOf(input) !== "@noble/hashes" && symmetricNames.test(text);
     }
     this.symmetric ||= this.#namesSymmetric && inputs.some((input) => symmetricUsers.includes(input));
-    for (const polyfill of this.#subtle.polyfills) this.polyfills.add(polyfill);
+    if (!this.isQuickjs) for (const polyfill of this.#subtle.polyfills) this.polyfills.add(polyfill);
   }
 
   /** Adds what makes the engine's globals work as their standards have it, where sources use them. The SDK's own uses do without. */

@@ -86,7 +86,12 @@ export function nodeModules(needs: Needs): Plugin {
       }));
       onResolve({ filter: /^\.\/symmetric\.js$/ }, ({ importer }) =>
         needs.symmetric && importer.startsWith(nodeFolder)
-          ? { path: join(nodeFolder, "symmetric-linked.js"), sideEffects: false }
+          ? { path: join(nodeFolder, `symmetric-${needs.isQuickjs ? "native" : "linked"}.js`), sideEffects: false }
+          : undefined,
+      );
+      onResolve({ filter: /^\.\/hashes\.js$/ }, ({ importer }) =>
+        needs.isQuickjs && importer.startsWith(nodeFolder) && !importer.endsWith("hashes-native.js")
+          ? { path: join(nodeFolder, "hashes-native.js"), sideEffects: false }
           : undefined,
       );
       onResolve({ filter: /^tenon-crypto:/ }, ({ path }) => ({

@@ -53,3 +53,28 @@ test("an algorithm may be named in another source", () => {
     "install symmetric",
   );
 });
+
+test.each([
+  ["await crypto.subtle.digest('SHA-256', data)", ""],
+  ["crypto.subtle.importKey('raw', k, { name: 'HMAC', hash }, false, ['sign'])", ""],
+  ["await crypto.subtle.verify({ name: 'ECDSA', hash: 'SHA-256' }, key, signature, data)", "curves"],
+  ["const { subtle } = crypto; await subtle.sign('RSASSA-PKCS1-v1_5', key, data)", "rsa"],
+  ["crypto.subtle.encrypt({ name: 'AES-GCM' }); 'ECDSA'", "curves symmetric"],
+  ["crypto.subtle.encrypt(parameters, key, data)", "curves rsa symmetric"],
+  ["const text = 'AES-GCM'", ""],
+])("QuickJS: %s", (source, expected) => expect(algorithmsOf([source])).toBe(expected));
+
+test.each([
+  ["jwt({ key, algorithms: ['HS256'] })", ""],
+  ["jwt({ key, algorithms: ['HS512', 'ES256'] })", "curves"],
+  ["jwt({ jwks, algorithms: ['RS256'] })", "rsa"],
+  ["jwt(options)", "curves rsa"],
+])("QuickJS with the SDK's: %s", (source, expected) => expect(algorithmsOf([source], true)).toBe(expected));
+
+/** The modules of algorithms that sources need in QuickJS, by short names. */
+function algorithmsOf(sources: readonly string[], hasJwt = false): string {
+  const uses = new SubtleUses();
+  uses.hasJwt = hasJwt;
+  for (const source of sources) uses.addFrom("module.ts", source);
+  return uses.platformModules.map((name) => name.replace("crypto/with-", "")).join(" ");
+}

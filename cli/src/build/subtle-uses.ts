@@ -31,8 +31,15 @@ const unknown: Readonly<Record<string, RegExp>> = {
   rsa: /\bRSA-(?:PSS|OAEP)\b/i,
 };
 
+/** The algorithms of the SDK's `jwt`, and the modules that compute them. */
+const tokens: readonly (readonly [name: RegExp, module: string | undefined])[] = [
+  [/\bES256\b/, "curves"],
+  [/\bRS256\b/, "rsa"],
+  [/\bHS(?:256|384|512)\b/, undefined],
+];
+
 /** Words in a source that may concern `crypto.subtle`. */
-export const mayUseSubtle = /subtle|AES-|HKDF|PBKDF2|ECD(?:H|SA)|25519|RSA-|RSASSA-|HMAC/i;
+export const mayUseSubtle = /subtle|AES-|HKDF|PBKDF2|ECD(?:H|SA)|25519|RSA-|RSASSA-|HMAC|[EHR]S(?:256|384|512)/i;
 
 /** Operations that make or write a key of any kind. */
 const onKeys: readonly string[] = ["exportKey", "generateKey", "wrapKey"];
@@ -46,6 +53,9 @@ export class SubtleUses {
   readonly #operations = new Set<string>();
   readonly #named = new Set<string>();
   readonly #unknown = new Set<string>();
+  readonly #tokens = new Set<string | undefined>();
+  /** True when the bundle has the SDK's `jwt`, whose algorithms the sources name. */
+  hasJwt = false;
   #isHmacNamed = false;
   #readsHmac = false;
 
@@ -53,6 +63,7 @@ export class SubtleUses {
   addFrom(file: string, text: string): void {
     for (const [module, names] of Object.entries(modules)) if (names.test(text)) this.#named.add(module);
     for (const [module, names] of Object.entries(unknown)) if (names.test(text)) this.#unknown.add(module);
+    for (const [name, module] of tokens) if (name.test(text)) this.#tokens.add(module);
     this.#isHmacNamed ||= /\bHMAC\b/i.test(text);
     if (!/\bsubtle\b/.test(text)) return;
     const { operations, readsHmac } = usesIn(file, text);
@@ -60,6 +71,17 @@ export class SubtleUses {
     if (!/crypto/i.test(text)) operations.delete("*");
     for (const operation of operations) this.#operations.add(operation);
     this.#readsHmac ||= readsHmac;
+  }
+
+  /** The modules of `guest/src/platform` for algorithms, in QuickJS, which has digests and HMAC without them. */
+  get platformModules(): readonly string[] {
+    const found = new Set<string>();
+    const isUsed = [...lacking, ...partial, "*"].some((each) => this.#operations.has(each));
+    const isNamed = this.#named.size > 0 || this.#isHmacNamed;
+    if (isUsed) for (const module of isNamed ? this.#named : Object.keys(modules)) found.add(module);
+    const accepted = this.#tokens.size > 0 ? this.#tokens : tokens.map(([, module]) => module);
+    if (this.hasJwt) for (const module of accepted) if (module !== undefined) found.add(module);
+    return [...found].sort().map((module) => `crypto/with-${module}`);
   }
 
   /** The modules of `guest/src/polyfills` that the bundle needs. */

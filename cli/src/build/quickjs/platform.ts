@@ -3,9 +3,13 @@ import { globalsIn } from "../global-uses.ts";
 
 /** For each global, the module that defines it. A module imports the modules whose globals it uses. */
 const platform: Readonly<Record<string, string | ((code: string) => string)>> = {
+  Crypto: "crypto/install",
+  CryptoKey: "crypto/install",
+  SubtleCrypto: "crypto/install",
   TextDecoder: (code) => (decodesUtf8Only(code) ? "encoding/install-utf8" : "encoding/install-all"),
   TextEncoder: "encoding/install-encoder",
   console: "console/install",
+  crypto: "crypto/install",
 };
 
 const names: ReadonlySet<string> = new Set(Object.keys(platform));
