@@ -6,7 +6,12 @@ import { startEngine } from "../../../testing/engine.ts";
 import { engineFile } from "./modules.testing.ts";
 
 /** Evaluates an expression in the engine after the modules, and returns its value, or its error as a text. */
-function evaluated(expression: string, modules: readonly string[] = ["install"], top = ""): unknown {
+function evaluated(
+  expression: string,
+  modules: readonly string[] = ["install"],
+  top = "",
+  host: Parameters<typeof startEngine>[2] = {},
+): unknown {
   const folder = fileURLToPath(new URL(".", import.meta.url));
   const imports = modules.map((each) => `import "./${each}.ts";`).join("\n");
   const contents = `${imports}
@@ -27,7 +32,7 @@ function evaluated(expression: string, modules: readonly string[] = ["install"],
     target: "es2023",
     external: ["tenon:engine"],
   });
-  const engine = startEngine(fileURLToPath(engineFile), outputFiles[0]?.text ?? "");
+  const engine = startEngine(fileURLToPath(engineFile), outputFiles[0]?.text ?? "", host);
   const { body } = engine.handle({});
   if (body === undefined) throw new Error(engine.printed());
   return JSON.parse(Buffer.from(body).toString());
@@ -123,11 +128,9 @@ describe("random values", () => {
   });
 
   test.each([
-    "crypto.getRandomValues(new Uint8Array(1))",
-    "crypto.randomUUID()",
     'await crypto.subtle.generateKey({ name: "AES-GCM", length: 128 }, true, ["encrypt"])',
     'await crypto.subtle.generateKey("Ed25519", true, ["sign"])',
-  ])("are refused at the top level: %s", (call) => {
+  ])("do not become keys at the top level: %s", (call) => {
     const top = `let text;
       globalThis[Symbol.for("tenon.building")] = true;
       try { ${call}; } catch (error) { text = error.message; }
@@ -136,6 +139,21 @@ describe("random values", () => {
       /works in a handler, not at top level$/,
     );
   });
+});
+
+test.each([
+  "crypto.getRandomValues(new Uint8Array(100))",
+  "crypto.randomUUID()",
+  "crypto.getRandomValues(new Uint8Array(1))",
+])("the host may refuse a top level: %s", (call) => {
+  const random = () => {
+    if (isDrawing) throw new Error("refused by the host");
+  };
+  // The engine draws a seed as it starts.
+  let isDrawing = false;
+  expect(evaluated("1", ["install"], "", { random })).toBe(1);
+  isDrawing = true;
+  expect(() => evaluated("1", ["install"], call, { random })).toThrow("refused by the host");
 });
 
 test("what needs no random values works at the top level", () => {
