@@ -43,7 +43,8 @@ impl Variant {
     /// The core module, which has its world in a custom section.
     fn module(self) -> &'static [u8] {
         match self {
-            Self::Lean | Self::Full => include_bytes!("../../../engine/engine.wasm"),
+            Self::Lean => include_bytes!("../../../engine/engine.wasm"),
+            Self::Full => include_bytes!("../../../engine/engine-full.wasm"),
         }
     }
 }
