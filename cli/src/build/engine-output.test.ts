@@ -42,6 +42,21 @@ test.each([
     'Error: "source.js" does not export a "handler" interface as expected by the world.\n  Try defining it by its alias:',
     { reason: "it waits for something that never comes", frames: [] },
   ],
+  [
+    "an error of QuickJS",
+    "said\nException while evaluating top-level script\nTypeError: no\nway\n    at f (app.js:9:7)\n    at map (native)\n    at <anonymous> (app.js:20:1)\nPromise rejected but never handled: Error: u\nStack:\n    at g (app.js:8:1)\n",
+    { reason: "TypeError: no\nway", frames: ["9:7", "20:1"] },
+  ],
+  [
+    "a rejected promise of QuickJS",
+    "Promise rejected but never handled: Error: u\nStack:\n    at g (app.js:8:1)\n    at <anonymous> (app.js:9:1)\n",
+    { reason: "it rejects a promise that nobody handles: Error: u", frames: ["8:1", "9:1"] },
+  ],
+  [
+    "a promise that QuickJS waits for",
+    "The top level waits for something that never comes\n",
+    { reason: "it waits for something that never comes", frames: [] },
+  ],
   ["anything else", "wasm trap: unreachable", { reason: "wasm trap: unreachable", frames: [] }],
 ])("%s", (_what, output, expected) => {
   const { reason, frames } = failureIn(output, "app.js");

@@ -33,17 +33,29 @@ export function failureIn(output: string, name: string): Failure {
   const thrown =
     /^Exception while evaluating top-level script\n([\s\S]*?)(?:\nAdditionally, some promises were |$(?!\n))/m;
   const text = thrown.exec(output)?.[1];
+  const own = text === undefined ? undefined : quickjsFailure(text, place);
+  if (own !== undefined) return own;
   if (text !== undefined) {
     const reason = withoutPlaces(text, place);
     return { reason, frames: framesOfThrown(framesIn(text, place)[0], reason, rejectionsIn(output, place)) };
   }
   const rejected = rejectionIn(output, name);
   if (rejected !== undefined) return rejected;
+  if (/^The top level waits for something that never comes$/m.test(output)) {
+    return { reason: "it waits for something that never comes", frames: [] };
+  }
   // The entry does export it: it has not come that far.
   if (/"[a-z]+\.js" does not export a "handler" interface/.test(output)) {
     return { reason: "it waits for something that never comes", frames: [] };
   }
   return { reason: withoutPlaces(output, place), frames: [] };
+}
+
+/** Reads a message with the stack after it, as QuickJS prints them; undefined when there is no stack. */
+function quickjsFailure(text: string, place: RegExp): Failure | undefined {
+  const [, message, stack] = /^([\s\S]*?)\n((?: {4}at .*(?:\n|$))+)/.exec(text) ?? [];
+  if (message === undefined || stack === undefined) return undefined;
+  return { reason: message.trim(), frames: framesIn(stack, place) };
 }
 
 /** Finds the first unhandled rejection in the output of a top level that succeeded. */

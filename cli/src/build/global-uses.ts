@@ -13,12 +13,14 @@ const code =
  * because that costs only bytes; a name in a type, a comment or a text does not.
  *
  * @param members names that count as a member of any object, such as the methods of a class
+ * @param followsAliases whether members of a variable that is initialized with the global object count
  */
 export function globalsIn(
   file: string,
   text: string,
   names: ReadonlySet<string>,
   members: ReadonlySet<string>,
+  followsAliases = false,
 ): ReadonlySet<string> {
   const found = new Set<string>();
   const { program, errors } = parseSync(file, text);
@@ -33,7 +35,7 @@ export function globalsIn(
     if (node.type === "Identifier" && names.has(node.name)) found.add(node.name);
     if (node.type === "MemberExpression") noteMember(node);
     // var platform = globalThis, by which the SDK names globals
-    if (node.type === "VariableDeclarator" && isScope(node.init)) {
+    if (followsAliases && node.type === "VariableDeclarator" && isScope(node.init)) {
       if (node.id.type === "Identifier") scopes.add(node.id.name);
       if (node.id.type === "ObjectPattern") for (const each of node.id.properties) noteProperty(each);
     }

@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import type { Metafile } from "esbuild";
 import { asyncFormNames } from "./async-forms.ts";
 import type { EngineName } from "./entry.ts";
+import { globalsIn } from "./global-uses.ts";
 import { type IntlName, intlModule, intlNamesIn } from "./intl/classes.ts";
 import type { Locales } from "./intl/locales.ts";
 import { hasBrowserForm, packageFolderOf, packageNameOf } from "./packages.ts";
@@ -47,8 +48,10 @@ const ofPlatform: ReadonlySet<string> = new Set([
   "normalize",
   "stream-iteration",
   "text-streams",
-  "url-pattern",
 ]);
+
+/** The globals of the SDK's classes of `fetch`. */
+const fetchNames: ReadonlySet<string> = new Set(["Headers", "Request", "Response", "fetch"]);
 
 /** Polyfills that the SDK has, because its own classes of `fetch` do; an app that speaks `fetch` has them already. */
 const sdkPolyfills: Readonly<Record<string, string>> = { fetch: "@tenon/sdk/fetch-classes" };
@@ -112,6 +115,7 @@ export class Needs {
     if (seed !== undefined) this.polyfills.add("random-while-building");
   }
 
+  /** True for the engine that has an async context, and that `guest/src/platform` is for. */
   get isQuickjs(): boolean {
     return this.#engine === "quickjs";
   }
@@ -136,11 +140,12 @@ export class Needs {
     const { outputs } = metafile;
     const code = await readFile(file, "utf8");
     const before = this.#size;
+    const isQuickjs = this.isQuickjs;
     for (const name of Object.keys(globals)) {
       // A property's name and a key are others.
+      if (isQuickjs && name === "MessageChannel") continue;
       if (new RegExp(`(?<![.\\w$"'-])${name}\\b(?!\\s*:[^:])`).test(code)) this.globals.add(name);
     }
-    const { isQuickjs } = this;
     for (const [name, isNamed] of Object.entries(polyfills)) {
       if (!(isQuickjs && ofPlatform.has(name)) && isNamed(code)) this.polyfills.add(name);
     }
@@ -156,7 +161,11 @@ export class Needs {
       .map(([input]) => resolve(folder, input));
     this.asyncStores ||= inputs.includes(join(nodeFolder, "async-hooks.js"));
     await this.#addSubtle(inputs);
-    if (!isQuickjs) await this.#addStandards(inputs);
+    if (isQuickjs) {
+      this.asyncStores = false;
+      // The SDK's client calls the host, and names `fetch` through an alias for other engines.
+      if (globalsIn(file, code, fetchNames, new Set()).size > 0) this.polyfills.add("fetch");
+    } else await this.#addStandards(inputs);
     if (this.hasBrowserForms && /\bnew DOMParser\b/.test(code)) await this.#leaveDocumentForms(inputs);
     const needsParts = await this.sdkParts.add(folder, metafile);
     if (needsParts || this.#size > before) return true;

@@ -81,6 +81,11 @@ export function nodeModules(needs: Needs): Plugin {
       onResolve({ filter: /^tenon-polyfills:/ }, ({ path }) => ({
         path: join(polyfillsFolder, path.replace("tenon-polyfills:", "")),
       }));
+      onResolve({ filter: /^\.\/async-context\.js$/ }, ({ importer }) =>
+        needs.isQuickjs && importer.startsWith(nodeFolder)
+          ? { path: join(platformFolder, "async-context", "async-context.js"), sideEffects: false }
+          : undefined,
+      );
       onResolve({ filter: /^tenon-platform:/ }, ({ path }) => ({
         path: join(platformFolder, path.replace("tenon-platform:", "")),
       }));

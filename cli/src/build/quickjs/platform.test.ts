@@ -1,13 +1,17 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { platformFolder } from "../stand-ins.ts";
 import { engineFunctionsIn } from "./engine-module.ts";
-import { platformModulesIn } from "./platform.ts";
+import { platformModules, platformModulesIn } from "./platform.ts";
 
 describe("platformModulesIn", () => {
   test.each([
     ["new TextEncoder().encode('a')", ["encoding/install-encoder"]],
     ["var platform = globalThis; var a = new platform.TextEncoder()", ["encoding/install-encoder"]],
-    ["const { console: log } = globalThis", ["console/install"]],
-    ["const { TextEncoder } = self", ["encoding/install-encoder"]],
+    ["console.log('a', 1)", ["console/install"]],
+    ["var scope = globalThis; scope.console.log('a')", []],
+    ["crypto.getRandomValues(bytes)", ["crypto/install"]],
     ["other.TextEncoder", []],
     ["// TextEncoder\nconst text = 'TextEncoder'", []],
     ["new TextDecoder()", ["encoding/install-utf8"]],
@@ -21,6 +25,10 @@ describe("platformModulesIn", () => {
     ["new TextDecoder(label)", ["encoding/install-all"]],
     ["const Decoder = TextDecoder", ["encoding/install-all"]],
   ])("%s", (code, modules) => expect(platformModulesIn("bundle.js", code)).toEqual(modules));
+});
+
+test("each module is there", () => {
+  for (const module of platformModules) expect(existsSync(join(platformFolder, `${module}.js`)), module).toBe(true);
 });
 
 test("the functions that a bundle imports from the engine", () => {
