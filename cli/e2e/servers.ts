@@ -170,6 +170,8 @@ export const helloProject = join(root, "examples/hello");
 export const fetchProject = join(root, "cli/e2e/fixtures/fetch");
 export const streamsProject = join(root, "cli/e2e/fixtures/streams");
 /** An app of calls and timers. */
+/** Uses the QuickJS engine. */
+export const quickjsProject = join(root, "cli/e2e/fixtures/quickjs");
 export const callsProject = join(root, "cli/e2e/fixtures/calls");
 export const faultsProject = join(root, "cli/e2e/fixtures/faults");
 /** An app with every feature that an OpenAPI document can show. */
