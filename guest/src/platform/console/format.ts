@@ -53,7 +53,8 @@ class Formatting {
 
   #parts(value: object): string {
     const type = className(value);
-    if (ArrayBuffer.isView(value) && type !== "DataView") return `${nameOf(value) ?? type} ${this.#list(value as never)}`;
+    if (ArrayBuffer.isView(value) && type !== "DataView")
+      return `${nameOf(value) ?? type} ${this.#list(value as never)}`;
     switch (type) {
       case "Date":
         return `(new Date(${Reflect.apply(getTime, value, [])}))`;

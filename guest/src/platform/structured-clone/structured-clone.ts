@@ -134,10 +134,14 @@ class Cloning {
       apply(setEntries, value, [(item: unknown) => parts.push(item)]);
       return this.#push(value, new Set(), parts, "set");
     }
-    if (type !== "Object" && type !== "Arguments") refuse(`An object of the class ${type}`);
+    if (type !== "Object") refuse(`An object of the class ${type}`);
     for (let at = getPrototypeOf(value); at !== null && at !== Object.prototype; at = getPrototypeOf(at)) {
       const steps = cloneSteps.get(at);
-      if (steps !== undefined) return this.#keep(value, steps(value, (part) => this.clone(part)));
+      if (steps !== undefined)
+        return this.#keep(
+          value,
+          steps(value, (part) => this.clone(part)),
+        );
       if (isPlatform(at)) refuse(`An object of the class ${at.constructor?.name}`);
     }
     const copy = {};
