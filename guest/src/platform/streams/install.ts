@@ -1,4 +1,6 @@
 /** Defines the globals of the Streams Standard. */
+// `WritableStreamDefaultController.signal` is one of its.
+import "../events/install/abort-controller.ts";
 import { defineGlobals } from "../interface.ts";
 import * as classes from "./classes.ts";
 
