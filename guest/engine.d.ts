@@ -88,6 +88,7 @@ declare module "tenon:engine" {
   export function pkcs1Verify(block: Block, hash: number, modulus: number, exponent: number, digest: number): number;
   export function ecPublic(block: Block, curve: number): number;
   export function ecCheck(block: Block, curve: number): number;
+  export function ecExpand(block: Block, curve: number): number;
   export function ecAgree(block: Block, curve: number): number;
   export function ecSign(block: Block, curve: number, digest: number): number;
   export function ecVerify(block: Block, curve: number, digest: number): number;

@@ -18,6 +18,7 @@
   F(pkcs1Verify, pkcs1_verify, 4) \
   F(ecPublic, ec_public, 1) \
   F(ecCheck, ec_check, 1) \
+  F(ecExpand, ec_expand, 1) \
   F(ecAgree, ec_agree, 1) \
   F(ecSign, ec_sign, 2) \
   F(ecVerify, ec_verify, 2) \

@@ -11,6 +11,7 @@ const platform: Readonly<Record<string, string>> = {
   CountQueuingStrategy: "streams/install",
   Crypto: "crypto/install",
   CryptoKey: "crypto/install",
+<<<<<<< HEAD
   CustomEvent: "events/install/custom-event",
   DecompressionStream: "compression/install",
   ErrorEvent: "events/install/error-event",
@@ -28,6 +29,9 @@ const platform: Readonly<Record<string, string>> = {
   ReadableStreamBYOBRequest: "streams/install",
   ReadableStreamDefaultController: "streams/install",
   ReadableStreamDefaultReader: "streams/install",
+=======
+  QuotaExceededError: "crypto/install",
+>>>>>>> 8501305 (Import compressed points, and throw QuotaExceededError as a class)
   SubtleCrypto: "crypto/install",
   TextDecoderStream: "streams/install-text",
   TextEncoder: "encoding/install-encoder",

@@ -201,3 +201,18 @@ test("Ed25519 refuses keys of small order, which Node accepts", async () => {
   const key = await subtle.importKey("raw", point, "Ed25519", true, ["verify"]);
   expect(await subtle.verify("Ed25519", key, signature, new Uint8Array(5))).toBe(false);
 });
+
+test.each(curves)("a compressed point of %s is imported, raw and as spki", async (namedCurve) => {
+  const names = { "P-256": "prime256v1", "P-384": "secp384r1", "P-521": "secp521r1" };
+  const algorithm = { name: "ECDSA", namedCurve };
+  for (let round = 0; round < 6; round++) {
+    const ecdh = nodeCrypto.createECDH(names[namedCurve as "P-256"]);
+    ecdh.generateKeys();
+    const compressed = ecdh.getPublicKey(null, "compressed");
+    const key = await subtle.importKey("raw", compressed, algorithm, true, ["verify"]);
+    expect(hex(await subtle.exportKey("raw", key))).toBe(ecdh.getPublicKey("hex"));
+    // No point has such a coordinate.
+    const wrong = Buffer.from(compressed).fill(255, 1);
+    expect(await failure(subtle.importKey("raw", wrong, algorithm, true, ["verify"]))).toBe("DataError");
+  }
+});

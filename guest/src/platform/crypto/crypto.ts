@@ -3,6 +3,7 @@
  * random values, and the build may begin again with a seed (`polyfills/random-while-building.ts`).
  */
 import { fillRandom, randomUuid } from "tenon:engine";
+import { QuotaExceededError } from "./quota-exceeded.ts";
 import type { SubtleCrypto } from "./subtle-crypto.ts";
 
 const { isView } = ArrayBuffer;
@@ -37,7 +38,7 @@ export class Crypto {
     const view = array as unknown as Uint8Array<ArrayBuffer>;
     const { byteLength } = view;
     if (byteLength > 65_536)
-      throw new DOMException(`crypto.getRandomValues(): ${byteLength} bytes are more than 65536`, "QuotaExceededError");
+      throw new QuotaExceededError(`crypto.getRandomValues(): ${byteLength} bytes are more than 65536`);
     fillRandom(type === "Uint8Array" ? view : new Uint8Array(view.buffer, view.byteOffset, byteLength));
     return array;
   }

@@ -121,6 +121,17 @@ describe("random values", () => {
     expect(evaluated(caught)).toBe(name);
   });
 
+  test("refuse too many bytes with the class of that error", () => {
+    const caught = `(() => { try { crypto.getRandomValues(new Uint8Array(65_537)) } catch (error) {
+      return [error instanceof QuotaExceededError, error instanceof DOMException, error.code, error.quota, String(error)];
+    } })()`;
+    const text = expect.stringMatching(/^QuotaExceededError: crypto.getRandomValues\(\): 65537 bytes/);
+    expect(evaluated(caught)).toEqual([true, true, 22, null, text]);
+    const made = `(() => { const { name, quota, requested } = new QuotaExceededError("x", { quota: 1, requested: 2 });
+      return [name, quota, requested, caught(() => new QuotaExceededError("x", { quota: 3, requested: 2 }))]; })()`;
+    expect(evaluated(made)).toEqual(["QuotaExceededError", 1, 2, expect.stringMatching(/^RangeError/)]);
+  });
+
   test("are unique as UUIDs of version 4", () => {
     const all = evaluated("Array.from({ length: 100 }, () => crypto.randomUUID())") as string[];
     expect(new Set(all).size).toBe(100);

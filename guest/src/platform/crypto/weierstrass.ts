@@ -1,5 +1,5 @@
 /** ECDSA and ECDH over P-256, P-384 and P-521 (Web Cryptography API, sections 23 and 24). */
-import { ecAgree, ecCheck, ecPublic, ecSign, ecVerify } from "tenon:engine";
+import { ecAgree, ecCheck, ecExpand, ecPublic, ecSign, ecVerify } from "tenon:engine";
 import { firstBits, otherKey } from "./agreement.ts";
 import {
   type Algorithm,
@@ -196,9 +196,18 @@ function requireCurve(oid: Bytes, parameters: Reader, curve: Curve): void {
     throw dataError(`the key is not one of ${curve.name}`);
 }
 
-function checkedPoint(bytes: Bytes, { name, width }: Curve): Bytes {
+/** Reads a point, and expands one that is compressed: it has a coordinate and the other one's sign (SEC 1, section 2.3.4). */
+function checkedPoint(bytes: Bytes, { name, number, width }: Curve): Bytes {
   if (bytes.length === 1 + 2 * width && bytes[0] === 4) return bytes;
-  throw dataError(`a public key of ${name} is an uncompressed point of ${1 + 2 * width} bytes`);
+  if (bytes.length === 1 + width && (bytes[0] === 2 || bytes[0] === 3)) {
+    const call = (block: Uint8Array) => ecExpand(block, number);
+    const expanded = withBlock([bytes, 1 + 2 * width], call, ({ part }) => part(1));
+    if (expanded === undefined) throw dataError(`the key is not valid for the curve ${name}`);
+    return expanded;
+  }
+  throw dataError(
+    `a public key of ${name} is a point of ${1 + 2 * width} bytes, or of ${1 + width} when it is compressed`,
+  );
 }
 
 function write(format: Format, key: CryptoKey, points: Points): Bytes | JsonWebKey {

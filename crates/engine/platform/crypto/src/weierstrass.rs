@@ -42,6 +42,16 @@ unsafe extern "C" fn tenon_ec_check(block: *mut u8, size: usize, curve: u32) -> 
     with_curve!(curve, check(parts))
 }
 
+/// Writes a point without compression, which is given compressed.
+///
+/// Block: compressed point, point.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tenon_ec_expand(block: *mut u8, size: usize, curve: u32) -> i32 {
+    // SAFETY: the block has the parts of this curve.
+    let parts = unsafe { Arguments::of(block, size) };
+    with_curve!(curve, expand(parts))
+}
+
 /// Agrees on a secret.
 ///
 /// Block: private key, the other point, as many bytes as a private key for the secret.
@@ -103,6 +113,12 @@ fn public<C: Curve, D>(mut parts: Arguments<'_>) -> i32 {
 
 fn check<C: Curve, D>(mut parts: Arguments<'_>) -> i32 {
     point::<C>(&mut parts).map_or(INVALID, |_| 0)
+}
+
+fn expand<C: Curve, D>(mut parts: Arguments<'_>) -> i32 {
+    let Ok(key) = PublicKey::<C>::from_sec1_bytes(parts.take(1 + width::<C>())) else { return INVALID };
+    parts.take(1 + 2 * width::<C>()).copy_from_slice(key.to_sec1_point(false).as_bytes());
+    0
 }
 
 fn agree<C: Curve, D>(mut parts: Arguments<'_>) -> i32 {
