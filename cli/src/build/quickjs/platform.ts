@@ -11,7 +11,6 @@ const platform: Readonly<Record<string, string>> = {
   CountQueuingStrategy: "streams/install",
   Crypto: "crypto/install",
   CryptoKey: "crypto/install",
-<<<<<<< HEAD
   CustomEvent: "events/install/custom-event",
   DecompressionStream: "compression/install",
   ErrorEvent: "events/install/error-event",
@@ -23,15 +22,13 @@ const platform: Readonly<Record<string, string>> = {
   MessageEvent: "events/install/message-event",
   MessagePort: "message-channel/install",
   PromiseRejectionEvent: "events/install/promise-rejection-event",
+  QuotaExceededError: "crypto/install",
   ReadableByteStreamController: "streams/install",
   ReadableStream: "streams/install",
   ReadableStreamBYOBReader: "streams/install",
   ReadableStreamBYOBRequest: "streams/install",
   ReadableStreamDefaultController: "streams/install",
   ReadableStreamDefaultReader: "streams/install",
-=======
-  QuotaExceededError: "crypto/install",
->>>>>>> 8501305 (Import compressed points, and throw QuotaExceededError as a class)
   SubtleCrypto: "crypto/install",
   TextDecoderStream: "streams/install-text",
   TextEncoder: "encoding/install-encoder",
