@@ -21,8 +21,8 @@ export const hmac: Algorithm = {
   name,
   keyLength,
   generateKey(parameters, wanted) {
-    requireUsages(wanted, usages, name);
     const hash = hashNamed(parameters);
+    requireUsages(wanted, usages, name);
     const length = keyLength(parameters);
     const bytes = shortened(randomBytes(Math.ceil(length / 8), "generateKey()"), length);
     return secretKey(bytes, { name, hash: { name: hash }, length }, wanted);

@@ -20,6 +20,7 @@ import {
   type Parameters,
   requiredBytes,
   requiredNumber,
+  requireUsages,
   type Wanted,
 } from "./algorithm.ts";
 import { type Bytes, type Part, withBlock } from "./block.ts";
@@ -144,9 +145,11 @@ function keysOf(kind: Kind): Algorithm {
   return {
     name,
     generateKey(parameters, wanted) {
+      const hash = hashNamed(parameters);
+      requireUsages(wanted, [...kind.ofPrivate, ...kind.ofPublic], name);
+      const wantedNumbers = readWanted(parameters);
       return keyPair(kind, wanted, (ofPublic, ofPrivate) => {
-        const hash = hashNamed(parameters);
-        const numbers = generate(parameters);
+        const numbers = generate(wantedNumbers);
         const { n, e } = numbers;
         return { publicKey: made({ n, e }, hash, ofPublic), privateKey: made(numbers, hash, ofPrivate) };
       });
@@ -172,7 +175,8 @@ function check(numbers: RsaNumbers): void {
     throw dataError("the key of RSA is not valid, or has less than 1024 or more than 8192 bits");
 }
 
-function generate(parameters: Parameters): Required<RsaNumbers> {
+/** Reads the bits of a new key's modulus, and its exponent. */
+function readWanted(parameters: Parameters): { readonly bits: number; readonly e: Bytes } {
   const bits = requiredNumber(parameters, "modulusLength", 2 ** 32 - 1);
   if (bits < 1024 || bits > 4096 || bits % 16 !== 0)
     throw notSupported('"modulusLength" of RSA is a multiple of 16, from 1024 to 4096');
@@ -181,6 +185,10 @@ function generate(parameters: Parameters): Required<RsaNumbers> {
   // No primes fit an even exponent.
   if (exponent < 3 || exponent % 2 === 0 || exponent >= 2 ** 33)
     throw operationError('"publicExponent" of RSA is odd, from 3 to 2^33');
+  return { bits, e };
+}
+
+function generate({ bits, e }: { readonly bits: number; readonly e: Bytes }): Required<RsaNumbers> {
   const modulus = bits / 8;
   const half = modulus / 2;
   const parts = [randomBytes(32, "generateKey()"), e, modulus, modulus, half, half, half, half, half];
