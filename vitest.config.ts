@@ -13,6 +13,7 @@ const projects: TestProjectInlineConfiguration[] = [
     test: { name: "sdk", root: "ts-sdk", include: ["src/**/*.test.ts", "test/**/*.test.ts"], testTimeout: 60_000 },
   },
   { test: { name: "guest", root: "guest", include: ["src/**/*.test.ts"], testTimeout: 30_000 } },
+  { test: { name: "engine", root: "crates/engine", include: ["tests/**/*.test.ts"], testTimeout: 120_000 } },
   { test: { name: "cli", root: "cli", include: ["src/**/*.test.ts"], testTimeout: 30_000 } },
   // A realm of its own, as in Jest: what Node makes is of other classes than those that the tests see.
   { test: { name: "realm", root: "cli/test/realm", include: ["*.test.ts"], pool: "vmThreads", testTimeout: 30_000 } },

@@ -44,7 +44,14 @@ export interface Engine {
   readonly size: number;
 }
 
-const compiled = new Map<string, WebAssembly.Module>();
+/** The part of the JavaScript API of WebAssembly that is used. Its types come with those of browsers only. */
+interface Wasm {
+  Module: new (bytes: Uint8Array) => object;
+  Instance: new (module: object, imports: object) => { readonly exports: Readonly<Record<string, unknown>> };
+}
+const wasm = (globalThis as unknown as { readonly WebAssembly: Wasm }).WebAssembly;
+
+const compiled = new Map<string, object>();
 
 /**
  * Evaluates a bundle: one ES module, which exports `handler` with `handle(request)`.
@@ -54,7 +61,7 @@ const compiled = new Map<string, WebAssembly.Module>();
  */
 export function startEngine(file: string | URL, source: string, host: Host = {}): Engine {
   const key = String(file);
-  const module = compiled.get(key) ?? new WebAssembly.Module(readFileSync(file));
+  const module = compiled.get(key) ?? new wasm.Module(readFileSync(file));
   compiled.set(key, module);
   const encoder = new TextEncoder();
   const decoder = new TextDecoder();
@@ -167,8 +174,8 @@ export function startEngine(file: string | URL, source: string, host: Host = {})
       },
     },
   };
-  const instance = new WebAssembly.Instance(module, imports as WebAssembly.Imports);
-  const memory = instance.exports["memory"] as WebAssembly.Memory;
+  const instance = new wasm.Instance(module, imports);
+  const memory = instance.exports["memory"] as { readonly buffer: ArrayBuffer };
   const realloc = instance.exports["cabi_realloc"] as (...given: number[]) => number;
   const initialize = instance.exports["initialize"] as (...given: number[]) => number;
   const collect = instance.exports["collect"] as () => void;

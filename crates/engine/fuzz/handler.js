@@ -23,6 +23,10 @@ const disturb = () => {
     } catch {}
   }
 };
+const disturbing = (value) => () => {
+  disturb();
+  return value;
+};
 const odd = () =>
   pick(
     () => undefined,
@@ -35,7 +39,7 @@ const odd = () =>
     () => [],
     () => new Proxy([], {}),
     () => new Proxy(bytes(), {}),
-    () => ({ valueOf: () => (disturb(), 3), toString: () => (disturb(), "odd") }),
+    () => ({ valueOf: disturbing(3), toString: disturbing("odd") }),
     () => ({
       toString() {
         throw new Error("no text");
@@ -52,7 +56,15 @@ const value = () =>
     () => new Uint16Array(4),
     odd,
   );
-const name = () => (any(8) ? pick(() => "a", () => "content-type", () => "ß😀", () => "x".repeat(any(400))) : odd());
+const name = () =>
+  any(8)
+    ? pick(
+        () => "a",
+        () => "content-type",
+        () => "ß😀",
+        () => "x".repeat(any(400)),
+      )
+    : odd();
 const pair = () => {
   const made = [name(), value()];
   if (any(10) === 0) {
@@ -131,8 +143,43 @@ const texts = () => {
   const text = engine.utf8Decode(value(), any(2), any(2));
   return engine.utf8Encode(text + (any(2) ? "\ud83d" : "\ude00") + odd());
 };
+// Any native function with any arguments. What it returns, such as a handle, is an argument of later ones. Those of cryptography
+// compare lengths with their block in Rust, and trap.
+const trapping =
+  /^(?:rsa|oaep|pss|pkcs1|ec|ed25519|x25519|gcm|cbc|ctr|kw|hkdf|pbkdf2|scrypt)|^(?:startCall|cancelCall|setAsyncContext)$/;
+const natives = Object.entries(engine)
+  .filter(([name]) => !trapping.test(name))
+  .map(([, native]) => native);
+const returned = [];
+const argument = () =>
+  pick(
+    value,
+    () => any(70),
+    () => any(300) - 150,
+    () =>
+      pick(
+        () => "gzip",
+        () => "shift_jis",
+        () => "http://a:1/b?c#d",
+        () => "x".repeat(any(5000)),
+      ),
+    () => any(2) === 0,
+    () => returned[any(returned.length || 1)],
+    () => returned[any(returned.length || 1)],
+    odd,
+  );
+const native = () => {
+  const made = natives[any(natives.length)](...Array.from({ length: any(7) }, argument));
+  if (made !== undefined) returned[any(20)] = made;
+};
 const act = (request) =>
   pick(
+    native,
+    native,
+    native,
+    native,
+    native,
+    native,
     call,
     call,
     timer,
@@ -162,23 +209,20 @@ const structuredCloneOrNothing = () => globalThis.structuredClone?.(new Map([[1,
 const response = () =>
   any(12)
     ? { status: any(20) ? 200 : odd(), headers: list(), body: any(2) ? undefined : value() }
-    : pick(
-        odd,
-        () => ({
-          get status() {
-            disturb();
-            return 200;
-          },
-          get headers() {
-            call().catch(() => {});
-            return list();
-          },
-          get body() {
-            disturb();
-            return value();
-          },
-        }),
-      );
+    : pick(odd, () => ({
+        get status() {
+          disturb();
+          return 200;
+        },
+        get headers() {
+          call().catch(() => {});
+          return list();
+        },
+        get body() {
+          disturb();
+          return value();
+        },
+      }));
 const attempt = (request) => {
   try {
     const made = act(request);

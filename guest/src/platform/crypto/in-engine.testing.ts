@@ -8,8 +8,14 @@ import "./with-rsa.ts";
 import "./with-symmetric.ts";
 import * as engine from "tenon:engine";
 
-const keys: CryptoKey[] = [];
-const { CryptoKey } = globalThis;
+interface Key {
+  readonly type: string;
+  readonly extractable: boolean;
+  readonly algorithm: object;
+  readonly usages: readonly string[];
+}
+const keys: Key[] = [];
+const { CryptoKey } = globalThis as unknown as { readonly CryptoKey: abstract new () => Key };
 
 /** A value as JSON. */
 function written(value: unknown): unknown {

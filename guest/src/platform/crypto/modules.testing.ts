@@ -8,8 +8,8 @@ import type { Bytes } from "./block.ts";
 /** Bundles a module of this folder for the engine. */
 export function bundled(file: string): string {
   const entry = fileURLToPath(new URL(file, import.meta.url));
-  const options = { bundle: true, write: false, format: "esm", target: "es2023", external: ["tenon:engine"] } as const;
-  return buildSync({ ...options, entryPoints: [entry] }).outputFiles[0]?.text ?? "";
+  const options = { bundle: true, write: false, format: "esm", target: "es2023" } as const;
+  return buildSync({ ...options, external: ["tenon:engine"], entryPoints: [entry] }).outputFiles?.[0]?.text ?? "";
 }
 
 /** The engine with all algorithms. */

@@ -73,7 +73,7 @@ export class Blob {
         // A pending read into a buffer ends by an answer of no bytes.
         controller.byobRequest?.respond(0);
       },
-    });
+    }) as ReadableStream<Uint8Array<ArrayBuffer>>;
   }
 
   static {

@@ -52,7 +52,7 @@ const uses: Readonly<Record<string, (of: Classes) => unknown>> = {
     for (let read = await reader.read(); !read.done; read = await reader.read()) length += read.value.length;
     return length;
   },
-  "an empty stream": async ({ Blob }) => (await new Blob().stream().getReader().read()).done,
+  "an empty stream": async ({ Blob }) => (await new Blob([]).stream().getReader().read()).done,
   "other receivers": ({ Blob }) => [
     attempt(() => Object.getOwnPropertyDescriptor(Blob.prototype, "size")?.get?.call({})),
     attempt(() => Blob.prototype.slice.call({} as never)),
