@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the engine, which stands beside this script: QuickJS-ng from the source that the crate rquickjs-sys carries, the patches,
-# the C files and the platform library here. engine.wasm has digests of that library; engine-full.wasm has all of it. `build.sh
+# the C files and the platform library here. engine.wasm has digests and URLs of that library; engine-full.wasm has all of it. `build.sh
 # --check` compares instead.
 #
 # It uses Debian's packages clang-19, lld-19, wasi-libc, libclang-rt-19-dev-wasm32, rustc-web, cargo-web and rust-web-src. Exit code
@@ -56,8 +56,8 @@ link() { # artifact, options...
 }
 
 mode=${1:-}
-# What the platform library is for, except digests.
-full=(src/{compress,crypto,encoding,url}.c)
+# What few programs use, and what is large.
+full=(src/{compress,crypto,encoding}.c)
 lean=()
 for file in src/*.c; do
   [[ " ${full[*]} " == *" $file "* ]] || lean+=("$file")

@@ -6,10 +6,10 @@
 #include "console.h"
 #include "engine.h"
 #include "environment.h"
+#include "url.h"
 #ifdef TENON_FULL
 #include "compress.h"
 #include "encoding.h"
-#include "url.h"
 #endif
 #include "performance.h"
 
@@ -80,8 +80,9 @@ static bool add_everything(void) {
 #undef X
   add_request_class();
   add_answer_class();
+  if (url_initialize(context)) return false;
 #ifdef TENON_FULL
-  if (compress_initialize(context) || encoding_initialize(context) || url_initialize(context)) return false;
+  if (compress_initialize(context) || encoding_initialize(context)) return false;
 #endif
   JSValue global = JS_GetGlobalObject(context);
   add_timers(context, global);
@@ -132,10 +133,9 @@ __attribute__((export_name("initialize"))) uint32_t initialize(const uint8_t *na
   memcpy(text, source, source_length);
   file[name_length] = text[source_length] = 0;
   arguments_forget((Mark){0});
+  JS_KeepSource(runtime, text, source_length);
   JSValue compiled =
       JS_Eval(context, text, source_length, file, JS_EVAL_TYPE_MODULE | JS_EVAL_FLAG_COMPILE_ONLY);
-  memset(text, 0, source_length);
-  free(text);
   free(file);
   if (JS_IsException(compiled)) {
     print_exception("Exception while evaluating top-level script\n");

@@ -29,11 +29,11 @@ static const struct {
     {performance_functions, PERFORMANCE_FUNCTIONS},
     {random_functions, RANDOM_FUNCTIONS},
     {text_functions, TEXT_FUNCTIONS},
+    {url_functions, URL_FUNCTIONS},
 #ifdef TENON_FULL
     {compress_functions, COMPRESS_FUNCTIONS},
     {crypto_functions, CRYPTO_FUNCTIONS},
     {encoding_functions, ENCODING_FUNCTIONS},
-    {url_functions, URL_FUNCTIONS},
 #endif
 };
 
