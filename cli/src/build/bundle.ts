@@ -153,9 +153,10 @@ async function bundleOnce(
 ): Promise<BuildResult<{ metafile: true }>> {
   needs.begin();
   const globals = needs.globalsModule();
-  // Injected modules run before the entry's imports, and the prologue runs before them.
-  if (globals !== undefined) await writeFile(globalsFile(file), importPrologue + globals);
-  else await rm(globalsFile(file), { force: true });
+  // Injected modules run before the entry's imports; the prologue and the platform run before them.
+  if (globals !== undefined) {
+    await writeFile(globalsFile(file), importPrologue + needs.platformImports + globals);
+  } else await rm(globalsFile(file), { force: true });
   const forms = needs.hasBrowserForms ? [browserForms(needs, conditions), emptyModules] : [];
   return build({
     absWorkingDir: project.folder,

@@ -21,9 +21,10 @@ export const prologueName = `${entryName}:prologue`;
 export const prologue = `globalThis[Symbol.for("tenon.building")] = new Map();\n(${ownTimers})();\n(${refuseClock})();\n(${warmUpEngine})();`;
 
 /** The same for QuickJS, with the functions that the SDK finds by keys (`ts-sdk/src/platform.ts`). */
-export const quickjsPrologue = `import { origin, startCall, variables } from "tenon:engine";
+export const quickjsPrologue = `import { cancelCall, origin, startCall, variables } from "tenon:engine";
 globalThis[Symbol.for("tenon.building")] = new Map();
 globalThis[Symbol.for("tenon.calls")] = startCall;
+globalThis[Symbol.for("tenon.cancel")] = cancelCall;
 globalThis[Symbol.for("tenon.variables")] = variables;
 globalThis[Symbol.for("tenon.origin")] = origin;`;
 

@@ -236,12 +236,16 @@ export class Needs {
     );
   }
 
-  /** The beginning of the entry: imports of the polyfills. */
+  /** Imports of the engine's platform, which everything else may use: other modules of the build, too. */
+  get platformImports(): string {
+    return importsOf((this.#platform ?? []).map((name) => `tenon-platform:${name}.js`));
+  }
+
+  /** The beginning of the entry: imports of the platform and of the polyfills. */
   get imports(): string {
-    const platform = (this.#platform ?? []).map((name) => `tenon-platform:${name}.js`);
     const modules = [...this.polyfills].sort().map((name) => sdkPolyfills[name] ?? `tenon-polyfills:${name}.js`);
     if (this.intl.size > 0) modules.push(intlModule);
-    return [...platform, ...modules].map((name) => `import "${name}"; `).join("");
+    return this.platformImports + importsOf(modules);
   }
 
   /** Tells whether a package is taken in its form for browsers. */
@@ -260,3 +264,5 @@ export class Needs {
     return [...this.globals].map((name) => globals[name]).join("\n");
   }
 }
+
+const importsOf = (modules: readonly string[]) => modules.map((name) => `import "${name}"; `).join("");
