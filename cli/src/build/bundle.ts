@@ -11,6 +11,7 @@ import {
   entryModule,
   entryName,
   fetchEntryModule,
+  guardName,
   prologue,
   prologueName,
   quickjsPrologue,
@@ -76,14 +77,15 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
     const first = engine === "quickjs" ? quickjsPrologue : prologue;
     let entry: Entry = {
       contents: entryModule(handler, options.checkResponses, engine),
-      prologue: text.includes("addEventListener") ? first + refuseListeners : first,
+      prologue: first,
+      guard: text.includes("addEventListener") ? refuseListeners : undefined,
     };
     let result = await bundled(project, file, entry, options, needs, linked).catch((error) => {
       // It may be an app by a listener of `fetch`.
       if (!lacksDefault(error)) throw error;
     });
     if (result === undefined || !hasRoutes(result.metafile)) {
-      entry = { contents: fetchEntryModule(handler, engine), prologue: first };
+      entry = { contents: fetchEntryModule(handler, engine), prologue: first, guard: undefined };
       result = await bundled(project, file, entry, options, needs, linked);
     }
     while (await needs.add(project.folder, file, result.metafile))
@@ -102,10 +104,13 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
   }
 }
 
-/** The generated module, and what runs before all modules. */
+/** The generated modules. */
 interface Entry {
   readonly contents: string;
+  /** Code that runs before all other modules. */
   readonly prologue: string;
+  /** Code that runs after the globals are there and before the handler module. */
+  readonly guard: string | undefined;
 }
 
 /** Bundles with the needs found so far, and with the browser form of packages that need it. */
@@ -126,15 +131,18 @@ async function bundled(
 }
 
 const importPrologue = `import ${JSON.stringify(prologueName)};\n`;
+const importGuard = `import ${JSON.stringify(guardName)};\n`;
 
-/** Loads the prologue as a module. */
-function prologueModule(contents: string): Plugin {
+/** Loads the prologue and the guard as modules. */
+function entryModules({ prologue, guard }: Entry): Plugin {
   return {
-    name: "prologue",
+    name: "entry-modules",
     setup({ onResolve, onLoad }) {
-      const filter = new RegExp(`^${prologueName}$`);
-      onResolve({ filter }, () => ({ path: "prologue", namespace: entryName }));
-      onLoad({ filter: /./, namespace: entryName }, () => ({ contents }));
+      const filter = new RegExp(`^(?:${prologueName}|${guardName})$`);
+      onResolve({ filter }, ({ path }) => ({ path: path.slice(entryName.length + 1), namespace: entryName }));
+      onLoad({ filter: /./, namespace: entryName }, ({ path }) => ({
+        contents: path === "prologue" ? prologue : (guard ?? ""),
+      }));
     },
   };
 }
@@ -146,7 +154,7 @@ const globalsFile = (file: string) => file.replace(/\.js$/, ".globals.mjs");
 async function bundleOnce(
   project: Project,
   file: string,
-  { contents, prologue }: Entry,
+  entry: Entry,
   { minify, checkResponses, lookups }: BundleOptions,
   needs: Needs,
   linked: LinkedModules,
@@ -161,7 +169,7 @@ async function bundleOnce(
   return build({
     absWorkingDir: project.folder,
     stdin: {
-      contents: importPrologue + needs.imports + contents,
+      contents: importPrologue + needs.imports + (entry.guard === undefined ? "" : importGuard) + entry.contents,
       resolveDir: project.folder,
       sourcefile: entryName,
       loader: "js",
@@ -176,7 +184,7 @@ async function bundleOnce(
     external: ["wasi:*"],
     plugins: [
       ...(lookups === undefined ? [] : [lookups.plugin]),
-      prologueModule(prologue),
+      entryModules(entry),
       engineModulePlugin,
       ...forms,
       nodeModules(needs),

@@ -37,6 +37,10 @@ export function failureIn(output: string, name: string): Failure {
   if (own !== undefined) return own;
   if (text !== undefined) {
     const reason = withoutPlaces(text, place);
+    // QuickJS prints a value that is no error as it is.
+    if (framesIn(text, place).length === 0 && !/^(?:uncaught exception:|\w*(?:Error|Exception)\b)/.test(reason)) {
+      return { reason: `uncaught exception: ${reason}`, frames: [] };
+    }
     return { reason, frames: framesOfThrown(framesIn(text, place)[0], reason, rejectionsIn(output, place)) };
   }
   const rejected = rejectionIn(output, name);

@@ -14,6 +14,9 @@ export const entryName = "tenon-entry";
 /** The name of the module with the prologue, in imports, errors and the source map. */
 export const prologueName = `${entryName}:prologue`;
 
+/** The name of the module with {@link refuseListeners}. */
+export const guardName = `${entryName}:guard`;
+
 /**
  * Code that runs before all modules: until the entry itself runs, `env` and the like are refused. It is a module of the
  * bundle, so that the bundler keeps the program's names apart from the globals that this code uses.
@@ -160,8 +163,8 @@ warmUp(app);
 }
 
 /**
- * Has a listener of `fetch` end the build of a module that has routes: it would never be called. It is in the prologue of
- * bundles whose handler module names `addEventListener`.
+ * Ends the build of a module that has routes and adds a listener of `fetch`, because it would never be called. It is in
+ * bundles whose handler module names `addEventListener`, and runs after the modules that define it.
  */
 export const refuseListeners = `(${refuseFetchListeners})();`;
 

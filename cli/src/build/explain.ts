@@ -5,7 +5,7 @@ import type { Bundle } from "./bundle.ts";
 import { codeFrame } from "./code-frame.ts";
 import { defaultExportOf } from "./default-export.ts";
 import { type Failure, failureIn, placesIn, rejectionIn } from "./engine-output.ts";
-import { appForms, entryName, prologueName } from "./entry.ts";
+import { appForms, entryName, guardName, prologueName } from "./entry.ts";
 import { type Place, SourceMap } from "./place.ts";
 import { isOfSdk } from "./sdk-names.ts";
 import { isOfNode } from "./stand-ins.ts";
@@ -144,7 +144,7 @@ async function isInner(place: Place): Promise<boolean> {
 
 const isOfEntry = ({ file }: Place) => basename(file) === entryName;
 
-const isOfPrologue = ({ file }: Place) => basename(file) === prologueName;
+const isOfPrologue = ({ file }: Place) => [prologueName, guardName].includes(basename(file));
 
 const shown = ({ source }: Bundle) => relative(process.cwd(), source);
 

@@ -1,6 +1,6 @@
 /** `fetch` over single exchanges: it follows redirects (Fetch, section 4.4). */
 import { isRedirect } from "../../http/status.ts";
-import { platform } from "../../platform.ts";
+import { platform, requireRequest } from "../../platform.ts";
 import { abortableStream, type Signal } from "./abortable.ts";
 import type { Body, Stream } from "./body.ts";
 import { dataResponse } from "./data-url.ts";
@@ -38,6 +38,7 @@ export function fetchWith(exchange: Exchange) {
     if (url.protocol === "data:") return dataResponse(url.href, request.method);
     if (!/^https?:$/.test(url.protocol))
       throw new TypeError(`fetch: the scheme of ${url.protocol} URLs is not supported`);
+    requireRequest("fetch");
     let hop: Hop = { url, method: request.method, headers: request[HEADERS], body: await contentOf(request[BODY]) };
     for (let redirects = 0; ; redirects++) {
       const response = await exchange(hop, signal);
