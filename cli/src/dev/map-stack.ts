@@ -9,7 +9,7 @@ export interface RawSourceMap {
  * Maps the positions in a stack of the component's engine to the sources. Appends the lines around the first position
  * in the user's own code. Its text is embedded in a page, so it is one function without outside references.
  *
- * @param stack lines such as `read@shop.js:1203:9`; other lines stay as they are
+ * @param stack lines such as `read@shop.js:1203:9` or `    at read (shop.js:1203:9)`; other lines stay as they are
  */
 export function mapStack(stack: string, map: RawSourceMap): string {
   const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -41,7 +41,10 @@ export function mapStack(stack: string, map: RawSourceMap): string {
   }
   let frame: string | undefined;
   const mapped = stack.split("\n").map((each) => {
-    const [, name = "", row, col] = /^(.*?)@\S*?:(\d+):(\d+)$/.exec(each) ?? [];
+    const [, name = "", row, col] =
+      /^ {4}at (?:<anonymous>|&lt;anonymous&gt;|(.*)) \(\S*?:(\d+):(\d+)\)$/.exec(each) ??
+      /^(.*?)@\S*?:(\d+):(\d+)$/.exec(each) ??
+      [];
     if (row === undefined || each.includes("__bindings")) return each;
     const found = lines[Number(row) - 1]?.filter(([at]) => at < Number(col)).at(-1);
     if (found === undefined) return each;

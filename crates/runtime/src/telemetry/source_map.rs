@@ -70,9 +70,14 @@ impl SourceMap {
         Self { file: PathBuf::new(), lines: OnceLock::from(None) }
     }
 
-    /// A log line, with source positions in a stack line, `function@file.js:line:column`, or in the engine's own report
-    /// of an exception, `file.js:line:column Error: …`.
+    /// A log line, with source positions in a stack line or in the engine's own report of an exception. StarlingMonkey writes
+    /// `function@file.js:line:column` and `file.js:line:column Error: …`, QuickJS writes `    at function (file.js:line:column)`.
     pub(crate) fn apply<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if let Some((function, line, column)) = quickjs_frame(text) {
+            let place = self.place(line, column);
+            return place
+                .map_or(Cow::Borrowed(text), |place| format!("    at {} ({place})", self.name(function)).into());
+        }
         let mapped = match frame(text) {
             Some((function, line, column)) => {
                 self.place(line, column).map(|place| format!("{}@{place}", self.name(function)))
@@ -99,6 +104,13 @@ impl SourceMap {
 /// The text before the `@`, the line and the column, both from 1.
 fn frame(text: &str) -> Option<(&str, usize, i64)> {
     let (function, place) = text.trim_end().rsplit_once('@')?;
+    let (line, column) = in_bundle(place)?;
+    Some((function, line, column))
+}
+
+/// The function, the line and the column of `    at function (file.js:line:column)`.
+fn quickjs_frame(text: &str) -> Option<(&str, usize, i64)> {
+    let (function, place) = text.trim_end().strip_prefix("    at ")?.strip_suffix(')')?.rsplit_once(" (")?;
     let (line, column) = in_bundle(place)?;
     Some((function, line, column))
 }
@@ -208,8 +220,13 @@ mod tests {
             assert_eq!(map.apply("@app.js:2:12"), "@src/handler.ts:3:10");
             assert_eq!(map.apply("f@app.js:3:4"), "f@node_modules/x/y.js:2:1");
             assert_eq!(map.apply("app.js:2:1 Error: a@b"), "src/handler.ts:3:1 Error: a@b");
+            assert_eq!(map.apply("    at x0 (app.js:2:1)"), "    at listUsers (src/handler.ts:3:1)");
+            assert_eq!(map.apply("    at <anonymous> (app.js:2:12)"), "    at <anonymous> (src/handler.ts:3:10)");
             for other in [
                 "",
+                "    at f (native)",
+                "    at f (app.js:99:1)",
+                "at f (app.js:2:1)",
                 "text",
                 "a:1:2",
                 "f@app.js:x:1",
@@ -243,6 +260,7 @@ mod tests {
             }
             let _ = Map::parse(text.as_bytes());
             let _ = frame(&text);
+            let _ = quickjs_frame(&format!("    at {text}"));
         }
     }
 }
