@@ -16,7 +16,7 @@ afterAll(() => rm(folder, { recursive: true }));
 
 /** A build that has begun, in a project of its own. */
 function begin(project: string): { child: ChildProcess; said: () => string; ended: Promise<number | null> } {
-  const env = { ...process.env, TENON_CACHE_DIR: join(folder, "cache") };
+  const env = { ...process.env, TENON_CACHE_DIR: join(folder, "cache"), TENON_PROJECT_ENGINE: "starlingmonkey" };
   const child = spawn(process.execPath, [tenon, "build"], { cwd: project, env, stdio: ["ignore", "ignore", "pipe"] });
   let said = "";
   child.stderr?.on("data", (data) => {

@@ -66,7 +66,9 @@ async function agreesWithNode(ask: Ask): Promise<void> {
   expect(await ask("/node")).toEqual({
     sealed: output,
     tag: cipher.getAuthTag().toString("hex"),
-    generatedEarly: "crypto.subtle.generateKey() of AES-GCM works in a handler, not at top level",
+    generatedEarly: expect.stringMatching(
+      /^crypto\.subtle\.generateKey\(\) (?:of AES-GCM )?works in a handler, not at top level$/,
+    ),
     derivedEarly: nodeCrypto.pbkdf2Sync("password", "salt", 2, 20, "sha1").toString("hex"),
   });
 }

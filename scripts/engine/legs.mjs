@@ -69,6 +69,8 @@ async function build(name) {
   const way = { reference: ["--reference"], aot: ["--aot"] }[name] ?? [];
   const { status } = spawnSync(process.execPath, [tenon, "build", "-r", ...way], {
     cwd: project,
+    // The one whose rewriting is compared.
+    env: { ...process.env, TENON_PROJECT_ENGINE: "starlingmonkey" },
     stdio: ["ignore", 2, 2],
   });
   if (status !== 0) throw new Error(`the component of ${name} cannot be built`);

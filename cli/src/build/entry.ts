@@ -1,6 +1,7 @@
 /** The generated entry of a bundle, which connects the handler module with the component's exports. */
 import { thrownPage } from "../dev/error-page.ts";
 import { ownTimers } from "./own-timers.ts";
+import { refuseRandomness } from "./quickjs/refuse-randomness.ts";
 import { refuseClock } from "./refuse-clock.ts";
 import { warmUpEngine } from "./warm-up-engine.ts";
 import { watchThrown } from "./watch-thrown.ts";
@@ -77,8 +78,8 @@ const engines: Readonly<Record<EngineName, EngineParts>> = {
     environment: "tenon:engine",
     // The engine forgets timers by itself.
     begin: "const forgetTimers = () => {};",
-    beforeRehearsal: "",
-    afterRehearsal: "",
+    beforeRehearsal: `const allowRandomness = (${refuseRandomness})();`,
+    afterRehearsal: "allowRandomness();",
   },
 };
 

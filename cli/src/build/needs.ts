@@ -137,6 +137,8 @@ export class Needs {
 
   /** Adds the needs of a bundle; returns whether it has to be made again. */
   async add(folder: string, file: string, metafile: Metafile): Promise<boolean> {
+    // The platform is last, and its code names globals that it does without.
+    if (this.#platform !== undefined) return false;
     const { outputs } = metafile;
     const code = await readFile(file, "utf8");
     const before = this.#size;
@@ -169,7 +171,7 @@ export class Needs {
     if (this.hasBrowserForms && /\bnew DOMParser\b/.test(code)) await this.#leaveDocumentForms(inputs);
     const needsParts = await this.sdkParts.add(folder, metafile);
     if (needsParts || this.#size > before) return true;
-    if (!isQuickjs || this.#platform !== undefined) return false;
+    if (!isQuickjs) return false;
     this.#platform = [...platformModulesIn(file, code), ...this.#subtle.platformModules];
     return this.#platform.length > 0;
   }

@@ -28,13 +28,19 @@ export function exchangeByCalls(start: StartCall): Exchange {
   };
 }
 
+/**
+ * Fields that only the host sets, and that `fetch` leaves out (Fetch, section 2.2.2, forbidden request-headers): a request may have
+ * them from the one that it forwards.
+ */
+const ofHost = /^(?:connection|content-length|host|http2-settings|keep-alive|proxy-.*|transfer-encoding|upgrade)$/;
+
 async function callOf({ url, method, headers, body }: Hop, signal: Signal | undefined): Promise<OutgoingCall> {
   const content = isStream(body) ? await collected(body, signal) : body;
   const fields = unsorted(headers);
   const list: RawHeader[] = [];
   for (let i = 0; i < fields.length; i++) {
     const field = fields[i] as (typeof fields)[number];
-    list.push([field[0], encodeValue(field[1])]);
+    if (!ofHost.test(field[0])) list.push([field[0], encodeValue(field[1])]);
   }
   return {
     method,
