@@ -39,11 +39,12 @@ library=platform/target/wasm32-unknown-unknown/release/libtenon_platform.a
 
 linked=$(mktemp) built=$(mktemp)
 trap 'rm -f "$linked" "$built"' EXIT
+# Place 1 of the table is for the dispatcher of imported modules (src/linked.c).
 link() { # artifact, options...
   local artifact=$1
   shift
   "$clang" "${flags[@]}" -Wall -Wextra -Wno-unused-parameter -Werror -Iplatform -nostartfiles -L/usr/lib/wasm32-wasi -B/usr/lib/wasm32-wasi "$@" "$folder"/*.o \
-    "$library" -lm -Wl,--no-entry,-z,stack-size=1048576,--stack-first,--gc-sections,--strip-all,--export-table -o "$linked"
+    "$library" -lm -Wl,--no-entry,-z,stack-size=1048576,--stack-first,--gc-sections,--strip-all,--export-table,--table-base=2 -o "$linked"
   node embed.mjs "$linked" "$built"
   if [ "$mode" = --check ]; then
     cmp "$built" "$artifact" || { echo "engine: $artifact is not what its source builds; run crates/engine/build.sh and commit it" >&2; exit 1; }

@@ -11,6 +11,7 @@
 #include "encoding.h"
 #include "engine.h"
 #include "environment.h"
+#include "linked.h"
 #include "performance.h"
 #include "random.h"
 #include "text.h"
@@ -26,6 +27,7 @@ static const struct {
     {console_functions, CONSOLE_FUNCTIONS},
     {digest_functions, DIGEST_FUNCTIONS},
     {environment_functions, ENVIRONMENT_FUNCTIONS},
+    {linked_functions, LINKED_FUNCTIONS},
     {performance_functions, PERFORMANCE_FUNCTIONS},
     {random_functions, RANDOM_FUNCTIONS},
     {text_functions, TEXT_FUNCTIONS},

@@ -1,7 +1,7 @@
 //! The module between the engine and the imported modules: one function for everything that JavaScript asks for.
 //!
 //! ```text
-//!  dispatch(operation, a, b, c, d) -> (i32, 0)
+//!  dispatch(operation, a, b, c, d) -> i32
 //!    FIND   a, b: the halves of a module's id; c: an address that gets the numbers of its first function and first
 //!           memory. Returns whether there is such a module.
 //!    CALL   a: a function; b: the address of its values, 8 bytes each. The results replace the parameters.
@@ -22,16 +22,57 @@ use wasm_encoder::{
     BlockType, CodeSection, ConstExpr, ElementSection, Elements, EntityType, Function as Body, FunctionSection,
     ImportSection, Instruction, MemArg, MemoryType, Module, RefType, TableSection, TableType, TypeSection, ValType,
 };
-use wasmparser::ValType as Type;
+use tenon_rewrite::section::{EXPORT, PREAMBLE, sections};
+use wasmparser::{ExportSectionReader, ValType as Type};
 
+use crate::error::LinkError;
 use crate::limits::number_of;
 use crate::module::Function;
 
-/// Export of the engine: the table with the place of the dispatcher.
+/// Export of the prepared StarlingMonkey: the table with the place of the dispatcher.
 pub const TABLE: &str = "tenon-modules";
 
-/// The dispatcher's place in the table.
+/// The dispatcher's place in that table.
 pub const PLACE: u32 = 0;
+
+/// The same of QuickJS (`crates/engine/src/linked.c`).
+const QUICKJS_TABLE: &str = "__indirect_function_table";
+const QUICKJS_PLACE: u32 = 1;
+
+/// Where the engine calls the dispatcher.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    QuickJs,
+    /// The null pointer of C. A second result, which no function of C has, keeps calls of it a trap.
+    StarlingMonkey,
+}
+
+impl Place {
+    /// Finds the place by the exports of the engine.
+    pub(crate) fn of(engine: &[u8]) -> Result<Self, LinkError> {
+        let mut found = None;
+        for section in sections(engine, PREAMBLE..engine.len()).map_err(LinkError::engine)? {
+            if section.id != EXPORT {
+                continue;
+            }
+            for export in ExportSectionReader::new(section.reader(engine)).map_err(LinkError::engine)? {
+                match export.map_err(LinkError::engine)?.name {
+                    TABLE => return Ok(Self::StarlingMonkey),
+                    QUICKJS_TABLE => found = Some(Self::QuickJs),
+                    _ => {}
+                }
+            }
+        }
+        found.ok_or_else(|| LinkError::engine("it has no place for modules"))
+    }
+
+    fn in_table(self) -> (&'static str, u32) {
+        match self {
+            Self::QuickJs => (QUICKJS_TABLE, QUICKJS_PLACE),
+            Self::StarlingMonkey => (TABLE, PLACE),
+        }
+    }
+}
 
 /// Import module with the engine's exports. The others are the numbers of the imported modules.
 pub(crate) const ENGINE: &str = "engine";
@@ -72,6 +113,9 @@ const VALUE: usize = 8;
 const DISPATCH: u32 = 0;
 const UNPACK: u32 = 1;
 
+/// The type of the dispatcher for StarlingMonkey.
+const DISPATCH_TWO: u32 = 5;
+
 /// Types of the functions for a memory: copying, its size and its growth.
 const COPY: u32 = 2;
 const PAGES: u32 = 3;
@@ -89,21 +133,23 @@ pub(crate) struct Callable<'a> {
 }
 
 /// Builds the dispatcher of modules with their ids.
-pub(crate) fn dispatcher(modules: &[Callable<'_>]) -> Module {
+pub(crate) fn dispatcher(modules: &[Callable<'_>], place: Place) -> Module {
     let (mut types, mut imports) = (TypeSection::new(), ImportSection::new());
-    types.ty().function(repeat_n(ValType::I32, 5), [ValType::I32; 2]);
+    types.ty().function(repeat_n(ValType::I32, 5), [ValType::I32]);
     types.ty().function([ValType::I32], []);
     types.ty().function(repeat_n(ValType::I32, 3), []);
     types.ty().function([], [ValType::I32]);
     types.ty().function([ValType::I32], [ValType::I32]);
+    types.ty().function(repeat_n(ValType::I32, 5), [ValType::I32; 2]);
     imports.import(ENGINE, "memory", memory());
+    let (table, place_in_table) = place.in_table();
     imports.import(
         ENGINE,
-        TABLE,
+        table,
         EntityType::Table(TableType {
             element_type: RefType::FUNCREF,
             table64: false,
-            minimum: 1,
+            minimum: (place_in_table + 1).into(),
             maximum: None,
             shared: false,
         }),
@@ -132,6 +178,12 @@ pub(crate) fn dispatcher(modules: &[Callable<'_>]) -> Module {
     }
     defined.function(DISPATCH);
     code.function(&dispatch(modules, count, number_of(memories)));
+    let mut last = first + count;
+    if place == Place::StarlingMonkey {
+        defined.function(DISPATCH_TWO);
+        code.function(&with_second_result(last));
+        last += 1;
+    }
 
     let (mut tables, mut elements) = (TableSection::new(), ElementSection::new());
     tables.table(TableType {
@@ -142,10 +194,10 @@ pub(crate) fn dispatcher(modules: &[Callable<'_>]) -> Module {
         shared: false,
     });
     let start = ConstExpr::i32_const(0);
-    let place = ConstExpr::i32_const(PLACE.cast_signed());
+    let place = ConstExpr::i32_const(place_in_table.cast_signed());
     let unpacking: Vec<u32> = (first..first + count).collect();
     elements.active(Some(FUNCTIONS), &start, Elements::Functions(Cow::Owned(unpacking)));
-    elements.active(Some(ENGINE_TABLE), &place, Elements::Functions(Cow::Owned(vec![first + count])));
+    elements.active(Some(ENGINE_TABLE), &place, Elements::Functions(Cow::Owned(vec![last])));
 
     let mut module = Module::new();
     module.section(&types).section(&imports).section(&defined).section(&tables).section(&elements).section(&code);
@@ -285,10 +337,20 @@ fn with_memory(body: &mut Body, first: u32) {
     when(body, OPERATION, GROW, |body| answer(body, &[Instruction::LocalGet(B), Instruction::Call(grow)]));
 }
 
-/// Returns the value on the stack, and the second result.
+/// Calls the dispatcher, and returns 0 besides.
+fn with_second_result(dispatch: u32) -> Body {
+    let mut body = Body::new([]);
+    for parameter in OPERATION..=D {
+        body.instruction(&Instruction::LocalGet(parameter));
+    }
+    run(&mut body, &[Instruction::Call(dispatch), Instruction::I32Const(0), Instruction::End]);
+    body
+}
+
+/// Returns the value on the stack.
 fn answer(body: &mut Body, value: &[Instruction<'_>]) {
     run(body, value);
-    run(body, &[Instruction::I32Const(0), Instruction::Return]);
+    body.instruction(&Instruction::Return);
 }
 
 /// Encodes a block that runs when a parameter has a value.

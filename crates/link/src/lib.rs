@@ -1,8 +1,7 @@
 //! Links the WebAssembly modules that a handler imports to the JavaScript engine.
 //!
-//! Everything stays in the engine's own component, so a call crosses no component boundary. The engine's [`TABLE`] has an empty
-//! place, and the engine calls it when JavaScript calls a module (`crates/snapshot/src/starlingmonkey/linked.wat`). [`link`]
-//! appends to the component:
+//! Everything stays in the engine's own component, so a call crosses no component boundary. The engine's table has an empty place, and
+//! the engine calls it when JavaScript calls a module (`crates/engine/src/linked.c`). [`link`] appends to the component:
 //!
 //! ```text
 //!  the imported modules, and an instance of each
@@ -42,7 +41,7 @@ use wasm_encoder::{ComponentSection, ModuleSection, RawSection};
 use wasmparser::{Instance, InstanceSectionReader};
 
 use crate::copying::{Copies, Copying};
-use crate::dispatcher::{Callable, dispatcher};
+use crate::dispatcher::{Callable, Place, dispatcher};
 use crate::instances::Instances;
 use crate::limits::number_of;
 
@@ -100,6 +99,7 @@ pub fn link(component: &[u8], linked: &[Linked<'_>]) -> Result<Vec<u8>, LinkErro
     let imported = imported.collect::<Result<Vec<_>, _>>()?;
     check_counts(&linked, &imported)?;
     let found = EngineModule::find(component).map_err(LinkError::engine)?;
+    let place = Place::of(&component[found.content(found.path.len())])?;
     // The component that contains the engine may be nested in others.
     let depth = found.path.len().saturating_sub(1);
     let around = found.content(depth);
@@ -146,7 +146,7 @@ pub fn link(component: &[u8], linked: &[Linked<'_>]) -> Result<Vec<u8>, LinkErro
     for module in copying.modules() {
         RawSection { id: CORE_MODULE, data: module }.append_to(&mut made);
     }
-    ModuleSection(&dispatcher(&callable)).append_to_component(&mut made);
+    ModuleSection(&dispatcher(&callable, place)).append_to_component(&mut made);
     let names: Vec<_> = names.iter().map(|(name, instance)| (&**name, *instance)).collect();
     section.add(copying.next(), &names);
     section.append_to(&mut made);

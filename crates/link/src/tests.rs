@@ -5,19 +5,18 @@ use wasmtime::{Engine, Store};
 
 use super::*;
 
-/// A component with an engine of a few lines, which is larger than any module of these tests. It asks the dispatcher,
-/// and reads and writes its own memory.
+/// A component with QuickJS in a few lines, which is larger than any module of these tests. It asks the dispatcher, and reads
+/// and writes its own memory.
 const ENGINE: &str = r#"(component
   (core module $other (func (export "f")))
   (core instance (instantiate $other))
   (core module $engine
     (memory (export "memory") 1)
-    (table (export "tenon-modules") 2 funcref)
+    (table (export "__indirect_function_table") 2 funcref)
     (data (i32.const 4096) "$PADDING")
     (func (export "ask") (param i32 i32 i32 i32 i32) (result i32)
-      (call_indirect 0 (param i32 i32 i32 i32 i32) (result i32 i32)
-        (local.get 0) (local.get 1) (local.get 2) (local.get 3) (local.get 4) (i32.const 0))
-      drop)
+      (call_indirect 0 (param i32 i32 i32 i32 i32) (result i32)
+        (local.get 0) (local.get 1) (local.get 2) (local.get 3) (local.get 4) (i32.const 1)))
     (global $next (mut i32) (i32.const 16384))
     (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)
       (global.set $next (i32.and (i32.add (global.get $next) (i32.const 7)) (i32.const -8)))
@@ -132,6 +131,23 @@ fn functions_take_and_return_numbers() {
     running.poke(80, u64::from(float));
     running.ask(CALL, 2, 64, 0, 0).unwrap();
     assert_eq!((running.peek(64) as u32, running.peek(72), running.peek(80)), (float, u64::MAX - 1, double));
+}
+
+#[test]
+fn starlingmonkey_calls_the_null_pointer_with_two_results() {
+    let text = ENGINE
+        .replace("__indirect_function_table", "tenon-modules")
+        .replace("(result i32)\n        (local.get 0)", "(result i32 i32)\n        (local.get 0)")
+        .replace("(i32.const 1)))", "(i32.const 0)) drop)")
+        .replace("$PADDING", &"x".repeat(8_000));
+    let bytes = wat::parse_str(WITHOUT_MEMORY).unwrap();
+    let modules = [Linked { id: ONE, name: "m.wasm", bytes: &bytes }];
+    let mut running = Running::of(&link(&wat::parse_str(&text).unwrap(), &modules).unwrap());
+    assert_eq!(running.find(ONE), Some((0, 0)));
+    running.ask(CALL, 0, 64, 0, 0).unwrap();
+    assert_eq!(running.peek(64) as u32, 7);
+    let without = wat::parse_str(text.replace("tenon-modules", "other")).unwrap();
+    assert!(link(&without, &modules).unwrap_err().to_string().contains("no place for modules"));
 }
 
 #[test]
