@@ -53,6 +53,29 @@ declare module "tenon:engine" {
   /** Returns a random UUID, version 4. */
   export function randomUuid(): string;
 
+  // linked.c: WebAssembly modules that a handler imports. Without any, all of these trap.
+  /** Returns the numbers of a module's first function and first memory, or undefined when the component lacks it. */
+  export function linkedFind(low: number, high: number): readonly [functions: number, memories: number] | undefined;
+  /**
+   * Calls a function of numbers. Types are letters: `i` and `I` are `i32` and `i64`, `f` and `F` `f32` and `f64`. Several results are
+   * an array.
+   */
+  export function linkedCall(number: number, params: string, results: string, given: readonly unknown[]): unknown;
+  /** Fills bytes from a memory. Returns whether they are within it. */
+  export function linkedRead(memory: number, offset: number, bytes: Uint8Array): boolean;
+  /** Stores bytes in a memory. Returns whether they are within it. */
+  export function linkedWrite(memory: number, offset: number, bytes: Uint8Array): boolean;
+  /** Returns the size of a memory in pages. */
+  export function linkedPages(memory: number): number;
+  /** Adds pages to a memory. Returns the pages before, or -1. */
+  export function linkedGrow(memory: number, pages: number): number;
+  /** Returns the engine's memory at its present size, from address 8. */
+  export function linkedMemory(): Uint8Array<ArrayBuffer>;
+  /** Allocates memory until the end of `linkedScope`. Returns its address. */
+  export function linkedAllocate(size: number, alignment: number): number;
+  /** Calls a function, and frees the parameters and results of the components that it has called. */
+  export function linkedScope<T>(run: () => T): T;
+
   // Functions of the full engine. The block has the arguments one after the other, and room for the output; the numbers are
   // the lengths of arguments (`crates/engine/platform/crypto`). A result is negative for a failure.
   type Block = Uint8Array;

@@ -67,7 +67,7 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
   const { locales } = project.config.project;
   const { engine = project.config.project.engine } = options;
   const needs = new Needs(engine, options.seed, locales && (await Locales.load(locales, project.folder)));
-  const linked = new LinkedModules(project.folder, (text) => needs.warn(text));
+  const linked = new LinkedModules(project.folder, engine, (text) => needs.warn(text));
   try {
     // Relative, so that neither the bundle nor its source map says which folder the project is in.
     const handler = `./${relative(project.folder, project.source)}`;

@@ -1,13 +1,14 @@
 /** Imports of WebAssembly: reads each module, and writes the JavaScript module that a handler gets instead. */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { basename, relative, resolve, sep } from "node:path";
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import type { LinkedModule, ModuleExports, ModuleFunction } from "@tenon/native";
 import type { Metafile, OnLoadResult, Plugin } from "esbuild";
 import { systemReason, TenonError } from "../errors.ts";
 import { fromNative, native } from "../native.ts";
 import { cryptoFolder, packageFolder } from "../package.ts";
 import { type ComponentExport, exportsOf } from "./component-types.ts";
+import type { EngineName } from "./entry.ts";
 import { writeDeclaration } from "./module-declarations.ts";
 import { packageNameOf } from "./packages.ts";
 import { isOfNode } from "./stand-ins.ts";
@@ -15,13 +16,15 @@ import { isOfNode } from "./stand-ins.ts";
 /** The imported WebAssembly modules of a bundle. */
 export class LinkedModules {
   readonly #folder: string;
+  readonly #engine: EngineName;
   readonly #warn: (text: string) => void;
   readonly #modules = new Map<string, LinkedModule>();
   readonly #exports = new Map<string, ModuleExports>();
 
   /** @param folder the project's */
-  constructor(folder: string, warn: (text: string) => void) {
+  constructor(folder: string, engine: EngineName, warn: (text: string) => void) {
     this.#folder = folder;
+    this.#engine = engine;
     this.#warn = warn;
   }
 
@@ -29,7 +32,11 @@ export class LinkedModules {
   get plugin(): Plugin {
     return {
       name: "linked-modules",
-      setup: ({ onLoad }) => {
+      setup: ({ onLoad, onResolve }) => {
+        if (this.#engine !== "quickjs")
+          onResolve({ filter: /^\.\/linked-engine\.js$/ }, ({ importer }) => ({
+            path: join(dirname(importer), "linked-starlingmonkey.js"),
+          }));
         onLoad({ filter: /\.wasm$/ }, ({ path }) => this.#load(path));
       },
     };

@@ -2,9 +2,11 @@
 //
 // build.sh leaves place 1 of the table empty, and the dispatcher puts itself there (`crates/link/src/dispatcher.rs`, which describes
 // its operations). Without modules the place stays empty, so a call of it traps.
-#include "linked.h"
+#include <string.h>
+
 #include "engine.h"
 #include "environment.h"
+#include "linked.h"
 
 enum { FIND, CALL, READ, WRITE, SIZE, GROW };
 
@@ -29,13 +31,62 @@ static JSValue find(JSContext *ctx, JSValueConst this, int argc, JSValueConst *a
   return pair;
 }
 
-// linkedCall(function, values): results replace the parameters, 8 bytes each.
+// The most parameters and results of a function together (`crates/link/src/limits.rs`).
+enum { MAX_VALUES = 64 };
+
+typedef union {
+  int32_t i32;
+  int64_t i64;
+  float f32;
+  double f64;
+} Value;
+
+// Converts as the WebAssembly JavaScript API does. Returns false after an exception.
+static bool to_value(JSContext *ctx, char type, JSValueConst from, Value *value) {
+  double number;
+  if (type == 'i') return !JS_ToInt32(ctx, &value->i32, from);
+  if (type == 'I') return !JS_ToBigInt64(ctx, &value->i64, from);
+  if (JS_ToFloat64(ctx, &number, from)) return false;
+  if (type == 'f') value->f32 = (float)number;
+  else value->f64 = number;
+  return true;
+}
+
+static JSValue from_value(JSContext *ctx, char type, Value value) {
+  if (type == 'i') return JS_NewInt32(ctx, value.i32);
+  if (type == 'I') return JS_NewBigInt64(ctx, value.i64);
+  return JS_NewFloat64(ctx, type == 'f' ? value.f32 : value.f64);
+}
+
+static JSValue call_with(JSContext *ctx, uint32_t function, const char *params, const char *results, JSValueConst given) {
+  Value values[MAX_VALUES] = {0};
+  uint32_t count = strlen(params), result_count = strlen(results);
+  if (count > MAX_VALUES || result_count > MAX_VALUES) return JS_ThrowRangeError(ctx, "a function has more than %d values", MAX_VALUES);
+  for (uint32_t index = 0; index < count; index++) {
+    JSValue each = JS_GetPropertyUint32(ctx, given, index);
+    bool is_read = !JS_IsException(each) && to_value(ctx, params[index], each, &values[index]);
+    JS_FreeValue(ctx, each);
+    if (!is_read) return JS_EXCEPTION;
+  }
+  host_linked(CALL, function, (uintptr_t)values, 0, 0);
+  if (result_count == 0) return JS_UNDEFINED;
+  if (result_count == 1) return from_value(ctx, *results, values[0]);
+  JSValue list = JS_NewArray(ctx);
+  for (uint32_t index = 0; index < result_count; index++)
+    JS_DefinePropertyValueUint32(ctx, list, index, from_value(ctx, results[index], values[index]), JS_PROP_C_W_E);
+  return list;
+}
+
+// linkedCall(function, params, results, given): types are texts of letters, i and I for i32 and i64, f and F for f32 and f64.
 static JSValue call(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
   uint32_t function;
-  Bytes values;
-  if (JS_ToUint32(ctx, &function, argv[0]) || !bytes_of(ctx, argv[1], &values)) return JS_EXCEPTION;
-  host_linked(CALL, function, (uintptr_t)values.at, 0, 0);
-  return JS_UNDEFINED;
+  if (JS_ToUint32(ctx, &function, argv[0])) return JS_EXCEPTION;
+  const char *params = JS_ToCString(ctx, argv[1]);
+  const char *results = params ? JS_ToCString(ctx, argv[2]) : NULL;
+  JSValue result = results ? call_with(ctx, function, params, results, argv[3]) : JS_EXCEPTION;
+  JS_FreeCString(ctx, results);
+  JS_FreeCString(ctx, params);
+  return result;
 }
 
 // linkedRead(memory, offset, bytes) fills the bytes, and linkedWrite stores them. Returns whether that many are within the memory.
@@ -90,7 +141,7 @@ static JSValue scope(JSContext *ctx, JSValueConst this, int argc, JSValueConst *
 
 const JSCFunctionListEntry linked_functions[LINKED_FUNCTIONS] = {
     JS_CFUNC_DEF("linkedFind", 2, find),
-    JS_CFUNC_DEF("linkedCall", 2, call),
+    JS_CFUNC_DEF("linkedCall", 4, call),
     JS_CFUNC_MAGIC_DEF("linkedRead", 3, copy, READ),
     JS_CFUNC_MAGIC_DEF("linkedWrite", 3, copy, WRITE),
     JS_CFUNC_DEF("linkedPages", 1, pages),

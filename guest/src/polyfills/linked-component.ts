@@ -3,15 +3,15 @@
  *
  * A lowered function has numbers as parameters (`flat`), and reads and writes the rest in the engine's memory.
  */
-import { LinkedModule } from "./linked.ts";
-import { bytes, engine, view } from "./linked-engine.ts";
+import { LinkedModule, refuseTopLevel } from "./linked.ts";
+import { scope, view } from "./linked-engine.ts";
 import {
   aligned,
   allocate,
+  bytesAt,
   type Codec,
   counted,
   type Flat,
-  freeing,
   primitives,
   release,
 } from "./linked-primitives.ts";
@@ -68,12 +68,12 @@ function list(type: Type): Codec {
         const given = value instanceof (array as unknown as Uint8ArrayConstructor) ? value : undefined;
         const { buffer, byteOffset, byteLength } = given ?? array.from(value as Iterable<never>);
         const at = allocate(byteLength, size);
-        bytes.set(new Uint8Array(buffer as ArrayBuffer, byteOffset, byteLength), at);
+        if (byteLength > 0) bytesAt(at, byteLength).set(new Uint8Array(buffer as ArrayBuffer, byteOffset, byteLength));
         return [at, byteLength / size];
       },
       (at, length) => {
-        view(engine(), at + length * size);
-        const made = new array(bytes.slice(at, at + length * size).buffer as ArrayBuffer);
+        if (length === 0) return new array(new ArrayBuffer(0));
+        const made = new array(bytesAt(at, length * size).slice().buffer);
         release(at, length * size, size);
         return made;
       },
@@ -88,7 +88,7 @@ function list(type: Type): Codec {
       return [at, items.length];
     },
     (at, length) => {
-      view(engine(), at + length * item.size);
+      view(at + length * item.size);
       const items = Array.from({ length }, (_, index) => item.load(at + index * item.size));
       release(at, length * item.size, item.align);
       return items;
@@ -307,10 +307,10 @@ export class LinkedComponent extends LinkedModule {
   typed(place: number, params: readonly Type[], result: Type | null): (...given: unknown[]) => unknown {
     let call: ((given: unknown[]) => unknown) | undefined;
     return (...given) => {
-      engine();
+      refuseTopLevel();
       call ??= this.#bind(place, tuple(params), result === null ? undefined : codec(result));
       const its = call;
-      const returned = freeing(() => its(given));
+      const returned = scope(() => its(given));
       if (result === null || typeof result === "string" || !("result" in result)) return returned;
       const { tag, val } = returned as { readonly tag: string; readonly val?: unknown };
       if (tag === "err") throw new ComponentError(val);

@@ -1,30 +1,33 @@
-/** The engine's memory and its dispatcher of linked modules, for `linked.ts` and `linked-component.ts`. */
+/**
+ * The engine's part of linked modules, for `linked.ts` and `linked-component.ts`. A build for StarlingMonkey has
+ * `linked-starlingmonkey.ts` in its place.
+ */
+import { linkedMemory } from "tenon:engine";
 
-/** The engine's part, which `glue.ts` in `cli/src/build` sets. */
-export interface Engine {
-  readonly memory: { readonly buffer: ArrayBuffer };
-  readonly allocate: (old: number, was: number, align: number, size: number) => number;
-  readonly free: (at: number, size: number, align: number) => void;
-  readonly ask: (operation: number, a: number, b: number, c: number, d: number) => number;
-}
+export {
+  linkedAllocate as allocate,
+  linkedCall as call,
+  linkedFind as find,
+  linkedGrow as grow,
+  linkedPages as pages,
+  linkedRead as read,
+  linkedScope as scope,
+  linkedWrite as write,
+} from "tenon:engine";
 
-const engineKey = Symbol.for("tenon.modules");
-const buildingKey = Symbol.for("tenon.building");
+/** The address of the first byte of {@link bytes}. */
+export const origin = 8;
 
 /** Views of the engine's memory, as far as {@link view} was asked for. */
 export let bytes = new Uint8Array(0);
 export let values = new DataView(bytes.buffer);
 
 /** Makes views of the engine's memory up to an address. Old views stay valid when it grows, because it does not move. */
-export function view({ memory }: Engine, end: number): void {
-  if (end <= bytes.length) return;
-  bytes = new Uint8Array(memory.buffer);
-  values = new DataView(memory.buffer);
+export function view(end: number): void {
+  if (end <= origin + bytes.length) return;
+  bytes = linkedMemory();
+  values = new DataView(bytes.buffer);
 }
 
-/** Returns the engine; throws at top level, because the module's memory would not be in the component. */
-export function engine(): Engine {
-  const { [engineKey]: found, [buildingKey]: building } = globalThis as { [key: symbol]: unknown };
-  if (building !== undefined) throw new Error("a WebAssembly module works in a handler, not at top level");
-  return found as Engine;
-}
+/** Frees memory of a result. `scope` does it here. */
+export function release(_at: number, _size: number, _align: number): void {}

@@ -1,5 +1,5 @@
 /** The Canonical ABI of numbers and texts: how `linked-component.ts` reads and writes them in memory, and as flat numbers. */
-import { bytes, engine, values, view } from "./linked-engine.ts";
+import { bytes, origin, allocate as reserve, release as returned, values, view } from "./linked-engine.ts";
 
 /** A type's representation in memory and in numbers. */
 export interface Codec {
@@ -18,33 +18,23 @@ export type Flat = number | bigint;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** Allocations of the call that runs, which are freed after it. */
-let allocated: (readonly [at: number, size: number, align: number])[] = [];
-
+/** Allocates memory until the end of the call. Returns its address. */
 export function allocate(size: number, align: number): number {
   if (size === 0) return 0;
-  const its = engine();
-  const at = its.allocate(0, 0, align, size);
-  view(its, at + size);
-  allocated.push([at, size, align]);
+  const at = reserve(size, align);
+  view(at + size);
   return at;
 }
 
-/** Makes a call, and frees what it has allocated for its parameters. */
-export function freeing<T>(call: () => T): T {
-  const outer = allocated;
-  allocated = [];
-  try {
-    return call();
-  } finally {
-    for (const [at, size, align] of allocated) engine().free(at, size, align);
-    allocated = outer;
-  }
+/** Returns the bytes at an address. */
+export function bytesAt(at: number, length: number): Uint8Array<ArrayBuffer> {
+  view(at + length);
+  return new Uint8Array(bytes.buffer as ArrayBuffer, at - origin, length);
 }
 
 /** Frees memory that a call has allocated for its result. */
 export function release(at: number, size: number, align: number): void {
-  if (size !== 0) engine().free(at, size, align);
+  if (size !== 0) returned(at, size, align);
 }
 
 export const aligned = (at: number, align: number) => Math.ceil(at / align) * align;
@@ -75,8 +65,8 @@ const whole = (size: 1 | 2 | 4, toFlat: (value: unknown) => number, fromFlat: (v
   return number(
     size,
     "i",
-    (at, value) => values[store](at, value as number, true),
-    (at) => values[load](at, true),
+    (at, value) => values[store](at - origin, value as number, true),
+    (at) => values[load](at - origin, true),
     toFlat,
     (value) => fromFlat(value as number),
   );
@@ -88,8 +78,8 @@ const long = (toFlat: (value: bigint) => bigint): Codec =>
   number(
     8,
     "I",
-    (at, value) => values.setBigInt64(at, value as bigint, true),
-    (at) => values.getBigInt64(at, true),
+    (at, value) => values.setBigInt64(at - origin, value as bigint, true),
+    (at) => values.getBigInt64(at - origin, true),
     (value) => BigInt.asIntN(64, value as bigint),
     (value) => toFlat(value as bigint),
   );
@@ -142,16 +132,16 @@ export const primitives: Readonly<Record<string, Codec>> = {
   f32: number(
     4,
     "f",
-    (at, value) => values.setFloat32(at, value as number, true),
-    (at) => values.getFloat32(at, true),
+    (at, value) => values.setFloat32(at - origin, value as number, true),
+    (at) => values.getFloat32(at - origin, true),
     (value) => Math.fround(Number(value)),
     same,
   ),
   f64: number(
     8,
     "F",
-    (at, value) => values.setFloat64(at, value as number, true),
-    (at) => values.getFloat64(at, true),
+    (at, value) => values.setFloat64(at - origin, value as number, true),
+    (at) => values.getFloat64(at - origin, true),
     Number,
     same,
   ),
@@ -161,13 +151,12 @@ export const primitives: Readonly<Record<string, Codec>> = {
       if (typeof value !== "string") throw new TypeError(`${String(value)} is not a string`);
       const text = encoder.encode(value);
       const at = allocate(text.length, 1);
-      bytes.set(text, at);
+      if (text.length > 0) bytesAt(at, text.length).set(text);
       return [at, text.length];
     },
     (at, length) => {
       if (length === 0) return "";
-      view(engine(), at + length);
-      const text = decoder.decode(bytes.subarray(at, at + length));
+      const text = decoder.decode(bytesAt(at, length));
       release(at, length, 1);
       return text;
     },
@@ -185,10 +174,10 @@ export function counted(
     flat: "ii",
     store(at, value) {
       const [its, length] = put(value);
-      values.setUint32(at, its, true);
-      values.setUint32(at + 4, length, true);
+      values.setUint32(at - origin, its, true);
+      values.setUint32(at + 4 - origin, length, true);
     },
-    load: (at) => take(values.getUint32(at, true), values.getUint32(at + 4, true)),
+    load: (at) => take(values.getUint32(at - origin, true), values.getUint32(at + 4 - origin, true)),
     lower: (value, to) => void to.push(...put(value)),
     lift: (from) => {
       const at = Number(from.next().value) >>> 0;

@@ -4,29 +4,16 @@
  * the only one that JavaScript sees; bytes are copied in and out.
  */
 
-import { bytes, type Engine, engine, values, view } from "./linked-engine.ts";
-
-/** Operations of the dispatcher (`crates/link/src/dispatcher.rs`). */
-const [FIND, CALL, READ, WRITE, SIZE, GROW] = [0, 1, 2, 3, 4, 5] as const;
-
-/** Bytes of a value. */
-const VALUE = 8;
+import { call, find, grow, pages, read, write } from "./linked-engine.ts";
 
 const PAGE = 65_536;
 
-/** A value's type: `i` and `I` are `i32` and `i64`, `f` and `F` `f32` and `f64`. */
-function put(at: number, type: string, value: unknown): void {
-  if (type === "I") values.setBigInt64(at, value as bigint, true);
-  else if (type === "f") values.setFloat32(at, value as number, true);
-  else if (type === "F") values.setFloat64(at, value as number, true);
-  else values.setInt32(at, value as number, true);
-}
+const buildingKey = Symbol.for("tenon.building");
 
-function take(at: number, type: string | undefined): number | bigint | undefined {
-  if (type === undefined) return undefined;
-  if (type === "I") return values.getBigInt64(at, true);
-  if (type === "f") return values.getFloat32(at, true);
-  return type === "F" ? values.getFloat64(at, true) : values.getInt32(at, true);
+/** Throws at top level, because the module's memory would not be in the component. */
+export function refuseTopLevel(): void {
+  if ((globalThis as { [key: symbol]: unknown })[buildingKey] !== undefined)
+    throw new Error("a WebAssembly module works in a handler, not at top level");
 }
 
 /** An exported memory. */
@@ -53,92 +40,48 @@ export class LinkedModule {
     this.#high = high;
   }
 
-  #numbers(engine: Engine): readonly [functions: number, memories: number] {
-    if (this.#first !== undefined) return this.#first;
-    const at = engine.allocate(0, 0, 4, VALUE);
-    view(engine, at + VALUE);
-    const isFound = engine.ask(FIND, this.#low, this.#high, at, 0);
-    const first = [values.getInt32(at, true), values.getInt32(at + 4, true)] as const;
-    engine.free(at, VALUE, 4);
-    if (isFound !== 1) throw new Error("the component lacks a WebAssembly module that it imports");
-    this.#first = first;
-    return first;
+  #numbers(): readonly [functions: number, memories: number] {
+    refuseTopLevel();
+    this.#first ??= find(this.#low, this.#high);
+    if (this.#first === undefined) throw new Error("the component lacks a WebAssembly module that it imports");
+    return this.#first;
   }
 
-  /** The function of a place among the module's functions, by the types of its parameters and results. */
+  /**
+   * The function of a place among the module's functions, by the types of its parameters and results: `i` and `I` are `i32` and
+   * `i64`, `f` and `F` `f32` and `f64`.
+   */
   function(place: number, params: string, results: string): (...given: unknown[]) => unknown {
-    const size = VALUE * Math.max(params.length, results.length);
-    return (...given) => {
-      const its = engine();
-      const number = this.#numbers(its)[0] + place;
-      if (size === 0) {
-        its.ask(CALL, number, 0, 0, 0);
-        return undefined;
-      }
-      const at = its.allocate(0, 0, VALUE, size);
-      view(its, at + size);
-      try {
-        for (let index = 0; index < params.length; index++)
-          put(at + VALUE * index, params[index] as string, given[index]);
-        its.ask(CALL, number, at, 0, 0);
-        if (results.length < 2) return take(at, results[0]);
-        return Array.from(results, (type, index) => take(at + VALUE * index, type));
-      } finally {
-        its.free(at, size, VALUE);
-      }
-    };
+    return (...given) => call(this.#numbers()[0] + place, params, results, given);
   }
 
   /** The memory of a place among the module's memories. */
   memory(place: number): ModuleMemory {
-    const ask = (operation: number, its: Engine, b: number, c: number, d: number): number =>
-      its.ask(operation, this.#numbers(its)[1] + place, b, c, d);
-    const pages = (its: Engine) => ask(SIZE, its, 0, 0, 0) >>> 0;
-    const outside = (its: Engine, offset: number, length: number) =>
-      new RangeError(`${length} bytes at ${offset} are not within the memory of ${pages(its) * PAGE} bytes`);
-    const copy = (operation: number, its: Engine, offset: number, at: number, length: number): void => {
-      if (!isAddress(offset) || ask(operation, its, offset, at, length) !== 1) throw outside(its, offset, length);
-    };
+    const number = () => this.#numbers()[1] + place;
+    const outside = (memory: number, offset: number, length: number) =>
+      new RangeError(`${length} bytes at ${offset} are not within the memory of ${pages(memory) * PAGE} bytes`);
     return {
       read(offset, length) {
-        const its = engine();
-        if (!isAddress(length) || length > pages(its) * PAGE) throw outside(its, offset, length);
-        if (length === 0) {
-          copy(READ, its, offset, 0, 0);
-          return new Uint8Array(0);
-        }
-        const at = its.allocate(0, 0, 1, length);
-        try {
-          copy(READ, its, offset, at, length);
-          view(its, at + length);
-          return bytes.slice(at, at + length) as Uint8Array<ArrayBuffer>;
-        } finally {
-          its.free(at, length, 1);
-        }
+        const memory = number();
+        if (!isAddress(length) || length > pages(memory) * PAGE) throw outside(memory, offset, length);
+        const bytes = new Uint8Array(length);
+        if (!isAddress(offset) || !read(memory, offset, bytes)) throw outside(memory, offset, length);
+        return bytes;
       },
-      write(offset, from) {
+      write(offset, bytes) {
         // A text and another view have a length, too.
-        if (tagOf(from) !== "Uint8Array")
-          throw new TypeError(`memory.write: the bytes are a Uint8Array, and not ${kindOf(from)}`);
-        const its = engine();
-        const { length } = from;
-        if (length === 0) return copy(WRITE, its, offset, 0, 0);
-        const at = its.allocate(0, 0, 1, length);
-        try {
-          view(its, at + length);
-          bytes.set(from, at);
-          copy(WRITE, its, offset, at, length);
-        } finally {
-          its.free(at, length, 1);
-        }
+        if (tagOf(bytes) !== "Uint8Array")
+          throw new TypeError(`memory.write: the bytes must be a Uint8Array, not ${kindOf(bytes)}`);
+        const memory = number();
+        if (!isAddress(offset) || !write(memory, offset, bytes)) throw outside(memory, offset, bytes.length);
       },
       get size() {
-        return pages(engine()) * PAGE;
+        return pages(number()) * PAGE;
       },
       grow(more) {
-        const its = engine();
-        const before = isAddress(more) ? ask(GROW, its, more, 0, 0) : -1;
-        if (before < 0) throw new RangeError(`the memory of ${pages(its)} pages cannot have ${more} more`);
+        const memory = number();
+        const before = isAddress(more) ? grow(memory, more) : -1;
+        if (before < 0) throw new RangeError(`the memory of ${pages(memory)} pages cannot have ${more} more`);
         return before;
       },
     };
