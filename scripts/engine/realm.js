@@ -33,7 +33,7 @@ const roots = [
   TextEncoder,
   TextDecoder,
   // As texts, because the build adds other classes to a program that names these, and the engine's are compared.
-  ...["Headers", "Request", "Response", "ReadableStream"].map((name) => globalThis[name]),
+  ...["Headers", "Request", "Response", "ReadableStream"].flatMap((name) => globalThis[name] ?? []),
 ].flatMap((root) => [root, root.prototype]);
 const kept = [
   ...roots,

@@ -21,7 +21,7 @@ const excluded = [
  * Lists the tests of a checkout, in order.
  *
  * @param {string} checkout its folder
- * @returns {{ tests: { id: string, task(): object, verdict(report: string): string }[], leftOut: Map<string, number> }}
+ * @returns {{ tests: { id: string, features: string[], task(): object, verdict(report: string): string }[], leftOut: Map<string, number> }}
  */
 export function test262(checkout) {
   const leftOut = new Map();
@@ -30,7 +30,7 @@ export function test262(checkout) {
   for (const file of files.filter((each) => each.endsWith(".js") && !each.includes("_FIXTURE")).sort()) {
     const read = () => readFileSync(join(checkout, "test", file), "utf8");
     const text = read();
-    const { flags, includes, negative } = frontMatter(text);
+    const { flags, includes, features, negative } = frontMatter(text);
     const reason = excluded.find(([, isSo]) => isSo(flags, text))?.[0];
     if (reason !== undefined) {
       leftOut.set(reason, (leftOut.get(reason) ?? 0) + 1);
@@ -43,6 +43,7 @@ export function test262(checkout) {
         : ["assert.js", "sta.js", ...(isAsync ? ["doneprintHandle.js"] : []), ...includes];
       tests.push({
         id: `${file} ${mode}`,
+        features,
         task: () => ({
           scripts: [
             ...harness.map((name) => harnessFile(checkout, name)),
@@ -67,7 +68,7 @@ function frontMatter(source) {
     return (entries ?? []).map((entry) => entry.trim()).filter((entry) => entry !== "");
   };
   const negative = /^negative:[\s\S]*?\btype:\s*(\w+)/m.exec(text)?.[1];
-  return { flags: list("flags"), includes: list("includes"), negative };
+  return { flags: list("flags"), includes: list("includes"), features: list("features"), negative };
 }
 
 function modes(flags) {
