@@ -30,6 +30,7 @@ test.each([
     "((b) => { const a = new Uint8Array(b); a[0] = 7; b.grow(8); return [a.length, a[0], a[7]]; })(new SharedArrayBuffer(1, { maxByteLength: 8 }))",
     "8,7,0",
   ],
+  ["an eval inside a strict eval", '(0, eval)(\'"use strict"; var x; eval("x = 1"); x\')', "1"],
   ["the length with a rest pattern", "[((...[a]) => 0).length, ((x, ...{ length }) => 0).length]", "0,1"],
 ])("%s", (_, expression, value) => {
   expect(evaluate(expression)).toBe(value);
