@@ -13,7 +13,7 @@ const code =
  * because that costs only bytes; a name in a type, a comment or a text does not.
  *
  * @param members names that count as a member of any object, such as the methods of a class
- * @param followsAliases whether members of a variable that is initialized with the global object count
+ * @param followsAliases whether members of a variable that is set to the global object count
  */
 export function globalsIn(
   file: string,
@@ -39,6 +39,10 @@ export function globalsIn(
       if (node.id.type === "Identifier") scopes.add(node.id.name);
       if (node.id.type === "ObjectPattern") for (const each of node.id.properties) noteProperty(each);
     }
+    // Modules that the bundler runs when they are first required assign it instead.
+    if (followsAliases && node.type === "AssignmentExpression" && node.operator === "=" && isScope(node.right)) {
+      if (node.left.type === "Identifier") scopes.add(node.left.name);
+    }
     if (node.type === "Property") {
       const { key } = node;
       // const { fetch } = globalThis
@@ -63,6 +67,10 @@ export function globalsIn(
     if (name === undefined || (node.computed && property.type === "Identifier")) return;
     if (members.has(name) || (isScope(object) && names.has(name))) found.add(name);
   };
-  visit(program as unknown as Node);
+  // Functions may use an alias before the statement that makes it.
+  for (let known = 0; known < scopes.size; ) {
+    known = scopes.size;
+    visit(program as unknown as Node);
+  }
   return found;
 }

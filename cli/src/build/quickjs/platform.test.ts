@@ -9,6 +9,10 @@ describe("platformModulesIn", () => {
   test.each([
     ["new TextEncoder().encode('a')", ["encoding/install-encoder"]],
     ["var platform = globalThis; var a = new platform.TextEncoder()", ["encoding/install-encoder"]],
+    [
+      "var platform; function encode() { return new platform.TextEncoder(); } platform = globalThis;",
+      ["encoding/install-encoder"],
+    ],
     ["console.log('a', 1)", ["console/install"]],
     ["var scope = globalThis; scope.console.log('a')", []],
     ["crypto.getRandomValues(bytes)", ["crypto/install"]],
