@@ -1,6 +1,6 @@
 /** Work that a signal ends (DOM, section 3). */
-import { platform } from "../../platform.ts";
 import type { Stream } from "./body.ts";
+import { lazyStream } from "./lazy-stream.ts";
 
 /** The members of an `AbortSignal` that are used. */
 export interface Signal {
@@ -56,5 +56,5 @@ export function abortableStream(signal: Signal, stream: Stream): Stream {
       return reader.cancel(reason);
     },
   };
-  return new platform.ReadableStream(source as never, { highWaterMark: 0 }) as Stream;
+  return lazyStream(source);
 }

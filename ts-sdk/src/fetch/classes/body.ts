@@ -1,7 +1,9 @@
 import { isBytes, joinBytes } from "../../http/bytes.ts";
 import { decodeUtf8Leniently, encodeUtf8, platform } from "../../platform.ts";
 import type { ArrivingBody } from "../../raw.ts";
+import { abortableStream, type Signal } from "./abortable.ts";
 import { encodeForm, type FormEntries } from "./encode-form.ts";
+import { lazyStream } from "./lazy-stream.ts";
 
 /** A stream of the engine's. */
 export interface Stream {
@@ -41,6 +43,8 @@ export class Body {
   declare private opened: Stream | undefined;
   /** True once a method has read of it. */
   declare private isTaken: boolean;
+  /** The signal of the call whose answer this is: the body cannot be read after it has aborted. */
+  declare signal: Signal | undefined;
 
   constructor(source: Source) {
     this.source = source;
@@ -51,6 +55,7 @@ export class Body {
     // The first values, which a constructor would take longer to write.
     Body.prototype.opened = undefined;
     Body.prototype.isTaken = false;
+    Body.prototype.signal = undefined;
   }
 
   /** Reports whether somebody has read of it. */
@@ -73,7 +78,7 @@ export class Body {
 
   /** Takes the text or the bytes, if they are known and unread; the body is used then. */
   take(): Uint8Array | string | undefined {
-    if (this.source.kind !== "whole" || this.isTaken) return undefined;
+    if (this.source.kind !== "whole" || this.isTaken || this.signal?.aborted) return undefined;
     if (this.opened !== undefined && (this.opened.locked || this.isUsed)) return undefined;
     this.use();
     return this.source.value;
@@ -120,7 +125,11 @@ export class Body {
   /** A copy, for a message of its own. @throws TypeError when the body is used or locked */
   copy(what: string): Body {
     this.check(what);
-    if (this.isKnown) return new Body(this.source);
+    if (this.isKnown) {
+      const copy = new Body(this.source);
+      copy.signal = this.signal;
+      return copy;
+    }
     const isForeign = this.source.kind === "stream";
     const [own, other] = this.stream.tee();
     this.source = { kind: "stream", value: own };
@@ -147,6 +156,7 @@ export class Body {
 
   private check(what: string): void {
     if (this.isUsed || this.opened?.locked) throw new TypeError(`${what}: the body is used already`);
+    if (this.signal?.aborted) throw this.signal.reason;
   }
 
   /** Marks the body as used; a stream made from it can't be read any more. */
@@ -185,7 +195,8 @@ export class Body {
       // A pending read into a buffer ends with an answer of no bytes.
       controller.byobRequest?.respond(0);
     };
-    return new platform.ReadableStream({ type: "bytes", pull, cancel: use }, { highWaterMark: 0 }) as Stream;
+    const stream = lazyStream({ type: "bytes", pull, cancel: use });
+    return this.signal === undefined ? stream : abortableStream(this.signal, stream);
   }
 }
 
@@ -211,7 +222,7 @@ function passOn(stream: Stream, convert: (piece: unknown) => unknown = (piece) =
     },
     cancel: (reason: unknown) => reader.cancel(reason),
   };
-  return new platform.ReadableStream(source as never, { highWaterMark: 0 }) as Stream;
+  return lazyStream(source);
 }
 
 /** A copy of a piece of bytes; a body has no other pieces. */

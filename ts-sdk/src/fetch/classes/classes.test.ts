@@ -251,3 +251,34 @@ it("reads the headers of a host when they are asked for", async () => {
   expect(reads).toBe(0);
   expect([headers.get("A"), headers.getSetCookie(), reads]).toEqual(["1, 2", ["b"], 1]);
 });
+
+it("asks a record of headers for its keys and its values only", () => {
+  const asked: string[] = [];
+  const handler = new Proxy({} as ProxyHandler<Record<string, string>>, {
+    get: (_, trap: string) => {
+      asked.push(trap);
+    },
+  });
+  expect([...new OwnHeaders(new Proxy({ a: "b" }, handler))]).toEqual([["a", "b"]]);
+  expect(asked).toEqual(["get", "ownKeys", "getOwnPropertyDescriptor", "get"]);
+});
+
+it("makes streams and requests whatever Object.prototype has", async () => {
+  const names = ["start", "type", "size", "highWaterMark"];
+  for (const name of names)
+    Object.defineProperty(Object.prototype, name, { value: -1, enumerable: true, configurable: true });
+  try {
+    const reader = (new OwnResponse("a").body as ReadableStream).getReader();
+    expect((await reader.read()).value).toEqual(encodeUtf8("a"));
+    expect(new OwnRequest("http://a/", { method: "PUT", body: "a" }).method).toBe("PUT");
+  } finally {
+    for (const name of names) Reflect.deleteProperty(Object.prototype, name);
+  }
+});
+
+it("keeps the byte order mark of a form's names and values", async () => {
+  const marked = "\uFEFFa=\uFEFF";
+  const init = { headers: { "content-type": "application/x-www-form-urlencoded" } };
+  const form = (await new OwnResponse(marked, init).formData()) as FormData;
+  expect([...form]).toEqual([["\uFEFFa", "\uFEFF"]]);
+});

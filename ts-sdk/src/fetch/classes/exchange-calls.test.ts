@@ -58,6 +58,37 @@ it("sends a request as one call", async () => {
   expect(await response.text()).toBe("hä");
 });
 
+it.each([
+  [200, "OK"],
+  [404, "Not Found"],
+  [599, ""],
+])("gives the status %d its phrase", async (status, phrase) => {
+  const { fetch } = fetching(() => ({ status, headers: [], body: text("") }));
+  expect((await fetch("http://a/")).statusText).toBe(phrase);
+});
+
+it("refuses a body after its signal has aborted", async () => {
+  const { fetch } = fetching(() => fine("a"));
+  const controller = new AbortController();
+  const { signal } = controller;
+  const [response, before, streamed] = await Promise.all([1, 2, 3].map(() => fetch("http://a/", { signal })));
+  const copy = response?.clone();
+  expect(await before?.text()).toBe("a");
+  const reader = streamed?.body?.getReader();
+  controller.abort();
+  await expect(response?.text()).rejects.toBe(signal.reason);
+  await expect(copy?.arrayBuffer()).rejects.toBe(signal.reason);
+  await expect(reader?.read()).rejects.toBe(signal.reason);
+});
+
+it("reads an empty body after its signal has aborted", async () => {
+  const { fetch } = fetching(() => fine());
+  const controller = new AbortController();
+  const response = await fetch("http://a/", { signal: controller.signal });
+  controller.abort();
+  expect(await response.text()).toBe("");
+});
+
 it("reads a body that is a stream before the call", async () => {
   const { fetch, calls } = fetching(() => fine());
   const pieces = new ReadableStream({

@@ -9,6 +9,7 @@ import { bytesOf, type Stream } from "./body.ts";
 import type { Exchange, Hop } from "./fetch.ts";
 import { isStream } from "./fetch.ts";
 import { headersOf, unsorted } from "./headers.ts";
+import { statusTexts } from "./status-texts.ts";
 
 /** Codes of the cases of `reason` in `sdk:core/calls`, by their numbers. */
 const REASONS = ["refused", "unreachable", "timeout", "too_large", "invalid", "broken"] as const;
@@ -24,7 +25,12 @@ export function exchangeByCalls(start: StartCall): Exchange {
     });
     const outcome = await (signal === undefined ? pending : cancellable(signal, pending, () => number));
     if ("reason" in outcome) throw failure(outcome.reason, outcome.detail);
-    return { status: outcome.status, statusText: "", headers: headersOf(outcome), body: outcome.body };
+    return {
+      status: outcome.status,
+      statusText: statusTexts[outcome.status] ?? "",
+      headers: headersOf(outcome),
+      body: outcome.body,
+    };
   };
 }
 

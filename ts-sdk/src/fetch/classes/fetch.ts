@@ -111,12 +111,11 @@ function locationOf(location: string, from: Hop["url"]): Hop["url"] {
 
 function finished(response: ExchangeResponse, hop: Hop, isRedirected: boolean, signal: Signal | undefined): Response {
   const { status, statusText, headers, body } = response;
-  return fetchedResponse({
-    status,
-    statusText,
-    headers,
-    url: hop.url.href.replace(/#.*$/s, ""),
-    redirected: isRedirected,
-    body: signal !== undefined && body !== null && "getReader" in body ? abortableStream(signal, body) : body,
-  });
+  const isAbortable = signal !== undefined && body !== null && "getReader" in body;
+  const url = hop.url.href.replace(/#.*$/s, "");
+  const given = isAbortable ? abortableStream(signal, body) : body;
+  return fetchedResponse(
+    { status, statusText, headers, url, redirected: isRedirected, body: given },
+    isAbortable ? undefined : signal,
+  );
 }

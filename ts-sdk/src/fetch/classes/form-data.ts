@@ -24,7 +24,7 @@ export function formDataOf(body: Uint8Array, contentType: string): FormData {
   const form = new FormData();
   const type = mediaTypeOf(contentType);
   if (type === "application/x-www-form-urlencoded") {
-    for (const [name, value] of new URLSearchParams(decodeUtf8Leniently(body))) form.append(name, value);
+    for (const [name, value] of new URLSearchParams(decodeWithMark(body))) form.append(name, value);
     return form;
   }
   if (type !== "multipart/form-data") throw new TypeError("the body is no form, by its content type");
@@ -32,7 +32,13 @@ export function formDataOf(body: Uint8Array, contentType: string): FormData {
   if (typeof parts === "string") throw new TypeError(`the form ${parts}`);
   for (const { name, file, content } of parts) {
     const value = file && new File([content], file.name, { type: file.type || "text/plain" });
-    form.append(name, value ?? decodeUtf8Leniently(content));
+    form.append(name, value ?? decodeWithMark(content));
   }
   return form;
+}
+
+/** Decodes a text whose byte order mark is a character of it (Encoding, "UTF-8 decode without BOM"). */
+function decodeWithMark(bytes: Uint8Array): string {
+  const isMarked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+  return isMarked ? `\uFEFF${decodeWithMark(bytes.subarray(3))}` : decodeUtf8Leniently(bytes);
 }

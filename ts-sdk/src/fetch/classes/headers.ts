@@ -56,7 +56,8 @@ export class Headers {
       throw new TypeError("Headers: expects an object, or pairs of names and values");
     }
     const iterator = (init as Partial<Iterable<unknown>>)[Symbol.iterator];
-    if (init instanceof Headers && iterator === entries) {
+    // In this order, because a record's prototype must not be asked for (Web IDL, section 3.2.24).
+    if (iterator === entries && init instanceof Headers) {
       const given = loaded(init);
       this[VALUES] = new Map(given[VALUES]);
       if (given[COOKIES].length > 0) this[COOKIES] = [...given[COOKIES]];

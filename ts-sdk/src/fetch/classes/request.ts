@@ -45,6 +45,7 @@ const ENUMERATIONS: Readonly<Record<string, readonly string[]>> = {
     ...["origin-when-cross-origin", "strict-origin-when-cross-origin", "unsafe-url"],
   ],
 };
+const KEPT_NAMES = Object.keys(KEPT);
 
 const METHOD = Symbol();
 const URL_TEXT = Symbol();
@@ -202,7 +203,7 @@ export function requestOf(method: string, url: () => string, headers: Headers, b
 function kept(before: Request[typeof INIT], init: RequestInit): Request[typeof INIT] {
   if (init === null) return before;
   let all = before;
-  for (const name in KEPT) {
+  for (const name of KEPT_NAMES) {
     const value = init[name];
     if (value === undefined) continue;
     check(name, value);

@@ -2,6 +2,7 @@ import { isBytes } from "../../http/bytes.ts";
 import { isBodiless, isRedirect } from "../../http/status.ts";
 import { platform } from "../../platform.ts";
 import { shapeClass } from "../../web-idl/shape-class.ts";
+import type { Signal } from "./abortable.ts";
 import { Body, extractBody, type Stream } from "./body.ts";
 import { freeze, Headers, type HeadersInit, isFrozen, setType } from "./headers.ts";
 import { BODY, HEADERS, type Message, mixBody } from "./message.ts";
@@ -170,11 +171,14 @@ export interface FetchedResponse extends ExchangeResponse {
 }
 
 /** Makes a response of `fetch`. Its headers cannot be changed (Fetch, section 5.1, guards). */
-export function fetchedResponse({ status, statusText, url, redirected, headers, body }: FetchedResponse): Response {
+export function fetchedResponse(fetched: FetchedResponse, signal: Signal | undefined = undefined): Response {
+  const { status, statusText, url, redirected, headers, body } = fetched;
   const state: State = { status, statusText, type: "basic", url, redirected };
   let content: Body | null = null;
   if (body !== null && !isBodiless(status)) {
     content = isBytes(body) ? new Body({ kind: "whole", value: body }) : extractBody(body).body;
+    // A stream without content is closed before a signal can make it fail.
+    if (content.length !== 0) content.signal = signal;
   }
   return responseOf(state, freeze(headers), content);
 }
