@@ -49,6 +49,10 @@ test("counts, times and asserts", () => {
   );
 });
 
+test("assert and dir have no length", () => {
+  expect(printed("console.log(console.assert.length, console.dir.length)")).toBe("0 0\n");
+});
+
 test("values that are large or deep are cut", () => {
   expect(printed("console.log(new Uint8Array(20000))").length).toBeLessThan(40_000);
   expect(printed("let a = {}; for (let i = 0; i < 1000; i++) a = { a }; console.log(a)")).toContain("…");

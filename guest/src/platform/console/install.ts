@@ -35,7 +35,7 @@ const methods = {
   groupCollapsed: (...values: unknown[]) => print(out, values),
   warn: (...values: unknown[]) => print(err, values),
   error: (...values: unknown[]) => print(err, values),
-  dir: (...[value]: unknown[]) => print(out, [value]),
+  dir: (...values: unknown[]) => print(out, values.slice(0, 1)),
   groupEnd: () => {},
   clear: () => {},
   trace: (...values: unknown[]) => {
@@ -44,7 +44,8 @@ const methods = {
     print(out, values.length === 0 ? ["Trace"] : values);
     if (stack.length > 0) out(stack.join("\n"));
   },
-  assert: (...[holds, ...values]: unknown[]) => {
+  assert: (...given: unknown[]) => {
+    const [holds, ...values] = given;
     if (holds) return;
     const [first, ...rest] = values;
     if (typeof first === "string") print(err, [`Assertion failed: ${first}`, ...rest]);
