@@ -72,7 +72,7 @@ function build(name, head, value, named = locales) {
 }
 
 async function answerOf(source) {
-  const runtime = await Runtime.create({ modules: { intl: { source, limits: { requestTimeoutMs: 120_000 } } } });
+  const runtime = await Runtime.create({ modules: { intl: { source, limits: { requestTimeoutMs: 600_000 } } } });
   try {
     const response = await runtime.fetch(new Request("http://localhost/run/intl/"));
     const text = await response.text();

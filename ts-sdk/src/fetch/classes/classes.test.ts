@@ -265,15 +265,18 @@ it("asks a record of headers for its keys and its values only", () => {
 
 it("makes streams and requests whatever Object.prototype has", async () => {
   const names = ["start", "type", "size", "highWaterMark"];
-  for (const name of names)
-    Object.defineProperty(Object.prototype, name, { value: -1, enumerable: true, configurable: true });
+  const given = { value: -1, writable: true, enumerable: true, configurable: true };
+  for (const name of names) Object.defineProperty(Object.prototype, name, given);
+  let read: unknown;
+  let method: string;
   try {
-    const reader = (new OwnResponse("a").body as ReadableStream).getReader();
-    expect((await reader.read()).value).toEqual(encodeUtf8("a"));
-    expect(new OwnRequest("http://a/", { method: "PUT", body: "a" }).method).toBe("PUT");
+    ({ value: read } = await (new OwnResponse("a").body as ReadableStream).getReader().read());
+    ({ method } = new OwnRequest("http://a/", { method: "PUT", body: "a" }));
   } finally {
     for (const name of names) Reflect.deleteProperty(Object.prototype, name);
   }
+  expect(read).toEqual(encodeUtf8("a"));
+  expect(method).toBe("PUT");
 });
 
 it("keeps the byte order mark of a form's names and values", async () => {

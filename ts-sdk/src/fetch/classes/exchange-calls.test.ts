@@ -81,6 +81,12 @@ it("refuses a body after its signal has aborted", async () => {
   await expect(reader?.read()).rejects.toBe(signal.reason);
 });
 
+it("leaves the headers of the connection to the host", async () => {
+  const { fetch, calls } = fetching(() => fine());
+  await fetch("http://a/", { headers: { Host: "b", connection: "close", te: "trailers", "x-host": "c" } });
+  expect(calls[0]?.headers).toEqual([["x-host", text("c")]]);
+});
+
 it("reads an empty body after its signal has aborted", async () => {
   const { fetch } = fetching(() => fine());
   const controller = new AbortController();
