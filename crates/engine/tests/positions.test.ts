@@ -1,0 +1,49 @@
+/** Stacks name the places that other engines name: a call at the last name of its callee, `new` at itself, a property at its name. */
+import { expect, test } from "vitest";
+import { startEngine } from "../../../guest/testing/engine.ts";
+
+const cases: readonly (readonly [name: string, code: string])[] = [
+  ["a call with a call as its argument", "  here(id(2));"],
+  ["a method in a chain of lines", "  object\n    .id(id(3))\n    .here(id(4), id(5));"],
+  ["new", "  new   here(id(2));"],
+  ["new without arguments", "  new   here;"],
+  ["spread arguments", "  here(...[1], id(2));"],
+  ["an optional call", "  object?.here(id(2));"],
+  ["a tagged template", "  here`a`;"],
+  ["a property of undefined", "  const empty = {};\n  empty\n    .a\n    .here;"],
+  ["a method of undefined", "  const empty = {}; empty.a.here(id(1));"],
+  ["a method that is none", "  const empty = {}; empty.here(id(1));"],
+  ["a getter", "  id(1) + object.here;"],
+];
+
+test.each(cases)("%s", (name, code) => {
+  const getter = name === "a getter";
+  const source = `const here = function () { throw new Error("thrown"); };
+const id = (value) => value;
+const object = { id: () => object, ${getter ? "get here() { return here(); }" : "here"} };
+function run() {
+${code}
+}
+export const handler = {
+  handle() {
+    try { run(); } catch (error) { console.log(error.stack); }
+    return { status: 204, headers: [] };
+  },
+};`;
+  const engine = startEngine(new URL("../engine.wasm", import.meta.url), source);
+  engine.handle({ path: "/" });
+  const [, line, column] = /at run \(\S+?:(\d+):(\d+)\)/.exec(engine.printed()) ?? [];
+  const lines = code.split("\n");
+  const at = lines.findIndex((text) => text.includes("here"));
+  const text = lines[at] as string;
+  const within = text.includes("new ") ? text.indexOf("new ") : text.indexOf("here");
+  expect([Number(line), Number(column)]).toEqual([at + 5, within + 1]);
+});
+
+test("columns of the first line count from 1", () => {
+  const source = `const f = () => { throw new Error("x"); }; export const handler = { handle() { try { f(1); } catch (error) { console.log(error.stack); } return { status: 204, headers: [] }; } };`;
+  const engine = startEngine(new URL("../engine.wasm", import.meta.url), source);
+  engine.handle({ path: "/" });
+  const columns = [...engine.printed().matchAll(/:1:(\d+)\)/g)].slice(0, 2).map(([, column]) => Number(column));
+  expect(columns).toEqual([source.indexOf("new Error") + 1, source.indexOf("f(1)") + 1]);
+});
