@@ -117,6 +117,23 @@ void host_cancel(uint32_t call) {
   }
 }
 
+// The dispatcher of linked modules, by the numbers of `crates/link/src/dispatcher.rs`.
+uint32_t host_linked(uint32_t operation, uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d) {
+  (void)a;
+  switch (operation) {
+    case 0: ((uint32_t *)c)[0] = any(9), ((uint32_t *)c)[1] = any(9); return any(2);
+    case 1:
+      look((uint8_t *)b, 64 * 8);
+      // A component allocates its results.
+      look(cabi_realloc(NULL, 0, 1, any(300)), 0);
+      for (uint32_t index = 0; index < 64 * 8; index++) ((uint8_t *)b)[index] = any(256);
+      return 1;
+    case 2: for (uint32_t index = 0; index < d; index++) ((uint8_t *)c)[index] = any(256); return any(2);
+    case 3: look((uint8_t *)c, d); return any(2);
+    default: return any(100);
+  }
+}
+
 static int shows;
 void host_write(uint32_t output, const uint8_t *at, uint32_t length) {
   (void)output;

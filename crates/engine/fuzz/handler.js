@@ -146,7 +146,7 @@ const texts = () => {
 // Any native function with any arguments. What it returns, such as a handle, is an argument of later ones. Those of cryptography
 // compare lengths with their block in Rust, and trap.
 const trapping =
-  /^(?:rsa|oaep|pss|pkcs1|ec|ed25519|x25519|gcm|cbc|ctr|kw|hkdf|pbkdf2|scrypt)|^(?:startCall|cancelCall|setAsyncContext)$/;
+  /^(?:rsa|oaep|pss|pkcs1|ec|ed25519|x25519|gcm|cbc|ctr|kw|hkdf|pbkdf2|scrypt)|^(?:startCall|cancelCall|setAsyncContext)$|^linked/;
 const natives = Object.entries(engine)
   .filter(([name]) => !trapping.test(name))
   .map(([, native]) => native);
@@ -172,6 +172,23 @@ const native = () => {
   const made = natives[any(natives.length)](...Array.from({ length: any(7) }, argument));
   if (made !== undefined) returned[any(20)] = made;
 };
+const types = () => Array.from({ length: any(any(9) ? 5 : 80) }, () => "iIfF"[any(4)]).join("");
+const linked = () =>
+  pick(
+    () => engine.linkedFind(any(9), odd()),
+    () => engine.linkedCall(any(9), types(), types(), list()),
+    () => engine.linkedCall(odd(), odd(), odd(), odd()),
+    () => engine.linkedRead(any(9), odd(), value()),
+    () => engine.linkedWrite(odd(), any(9), value()),
+    () => engine.linkedGrow(engine.linkedPages(odd()), odd()),
+    () => engine.linkedScope(odd()),
+    () =>
+      engine.linkedScope(() => {
+        engine.linkedAllocate(any(20000), 8);
+        engine.origin();
+        return linked();
+      }),
+  );
 const act = (request) =>
   pick(
     native,
@@ -180,6 +197,8 @@ const act = (request) =>
     native,
     native,
     native,
+    linked,
+    linked,
     call,
     call,
     timer,

@@ -1,17 +1,17 @@
 import { runInNewContext } from "node:vm";
-import { afterEach, expect, test } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { LinkedModule } from "./linked.ts";
 
-const key = Symbol.for("tenon.modules");
-const here = globalThis as { [key: symbol]: unknown };
-afterEach(() => void delete here[key]);
-
-/** Stands in for the engine: a memory at address 0 that takes any bytes. */
-function engine(): Uint8Array {
-  const memory = { buffer: new ArrayBuffer(64) };
-  here[key] = { memory, allocate: () => 0, free: () => 0, ask: () => 1 };
-  return new Uint8Array(memory.buffer);
-}
+/** The memory of the only module. */
+const bytes = vi.hoisted(() => new Uint8Array(64));
+vi.mock("./linked-engine.ts", () => ({
+  find: () => [0, 0],
+  write(_: number, offset: number, from: Uint8Array) {
+    bytes.set(from, offset);
+    return true;
+  },
+}));
+beforeEach(() => void bytes.fill(0));
 
 test.each([
   ["text", "a string"],
@@ -23,7 +23,6 @@ test.each([
   [undefined, "undefined"],
   [null, "null"],
 ])("writing %o throws a TypeError", (value, kind) => {
-  const bytes = engine();
   const memory = new LinkedModule(1, 2).memory(0);
   const error = new TypeError(`memory.write: the bytes are a Uint8Array, and not ${kind}`);
   expect(() => memory.write(8, value as never)).toThrow(error);
@@ -31,7 +30,6 @@ test.each([
 });
 
 test("writes a Uint8Array of any realm, and Node's", () => {
-  const bytes = engine();
   const memory = new LinkedModule(1, 2).memory(0);
   for (const [from, first] of [
     [new Uint8Array([7]), 7],
@@ -39,6 +37,6 @@ test("writes a Uint8Array of any realm, and Node's", () => {
     [runInNewContext("new Uint8Array([9])"), 9],
   ] as const) {
     memory.write(8, from);
-    expect(bytes[0]).toBe(first);
+    expect(bytes[8]).toBe(first);
   }
 });
