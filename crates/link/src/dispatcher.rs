@@ -18,11 +18,11 @@
 use std::borrow::Cow;
 use std::iter::repeat_n;
 
+use tenon_rewrite::section::{EXPORT, PREAMBLE, sections};
 use wasm_encoder::{
     BlockType, CodeSection, ConstExpr, ElementSection, Elements, EntityType, Function as Body, FunctionSection,
     ImportSection, Instruction, MemArg, MemoryType, Module, RefType, TableSection, TableType, TypeSection, ValType,
 };
-use tenon_rewrite::section::{EXPORT, PREAMBLE, sections};
 use wasmparser::{ExportSectionReader, ValType as Type};
 
 use crate::error::LinkError;
