@@ -38,7 +38,8 @@ export function exchangeByCalls(start: StartCall): Exchange {
  * Fields that only the host sets, and that `fetch` leaves out (Fetch, section 2.2.2, forbidden request-headers): a request may have
  * them from the one that it forwards.
  */
-const ofHost = /^(?:connection|content-length|host|http2-settings|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/;
+const ofHost =
+  /^(?:connection|content-length|host|http2-settings|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/;
 
 async function callOf({ url, method, headers, body }: Hop, signal: Signal | undefined): Promise<OutgoingCall> {
   const content = isStream(body) ? await collected(body, signal) : body;
