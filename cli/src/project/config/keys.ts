@@ -97,7 +97,7 @@ export const sections = {
     engine: withDefault(
       oneOf("starlingmonkey", "quickjs"),
       "starlingmonkey",
-      "The JavaScript engine that the component contains. `quickjs` makes smaller components that answer faster.",
+      "The JavaScript engine that the component contains. `quickjs` makes smaller components that answer faster ([the QuickJS engine](engine.md#the-quickjs-engine)). It is new; `tenon build --aot` and `--reference` use the other one.",
     ),
   }),
   server: section("How `tenon run` and `tenon dev` serve.", {
