@@ -14,7 +14,7 @@ async function logOf(name: string, handler: string, ...flags: string[]): Promise
   expect(built.status, built.stderr).toBe(0);
   const { base, errors, stop } = await startTenon([join(at, `dist/${name}.wasm`)], name, at);
   await (await fetch(`${base}/`)).text();
-  await expect.poll(errors).toMatch(/nameOf(?:@| \()src\/handler\.ts/);
+  await expect.poll(errors).toMatch(/nameOf\d?(?:@| \()src\/handler\.ts/);
   await stop();
   return errors();
 }
@@ -35,7 +35,7 @@ export default app;
 `;
   const log = await logOf(`hono-${name}`, handler, ...flags);
   expect(log).toMatch(
-    /ERROR TypeError: .+ (?:is|of) undefined .*\n.* ERROR +(?:at )?nameOf(?:@| \()src\/handler\.ts:3:\d+\)? /,
+    /ERROR TypeError: .+ (?:is|of) undefined .*\n.* ERROR +(?:at )?nameOf\d?(?:@| \()src\/handler\.ts:3:\d+\)? /,
   );
 });
 
@@ -65,6 +65,6 @@ ${nameOf}export default routes({
   expect(log).toMatch(/ERROR \{ id: 7, error: "RangeError: outer" \}/);
   expect(log).toMatch(/ERROR RangeError: outer .*\n.* ERROR (?:\S+@| {4}at <anonymous> \()src\/handler\.ts:13:\d+\)? /);
   expect(log).toMatch(
-    /ERROR Caused by: TypeError: .+ (?:is|of) undefined .*\n.* ERROR +(?:at )?nameOf(?:@| \()src\/handler\.ts:3:\d+\)? /,
+    /ERROR Caused by: TypeError: .+ (?:is|of) undefined .*\n.* ERROR +(?:at )?nameOf\d?(?:@| \()src\/handler\.ts:3:\d+\)? /,
   );
 });
