@@ -35,14 +35,9 @@ export function globalsIn(
     if (node.type === "Identifier" && names.has(node.name)) found.add(node.name);
     if (node.type === "MemberExpression") noteMember(node);
     // var platform = globalThis, by which the SDK names globals
-    if (followsAliases && node.type === "VariableDeclarator" && isScope(node.init)) {
-      if (node.id.type === "Identifier") scopes.add(node.id.name);
-      if (node.id.type === "ObjectPattern") for (const each of node.id.properties) noteProperty(each);
-    }
-    // Modules that the bundler runs when they are first required assign it instead.
-    if (followsAliases && node.type === "AssignmentExpression" && node.operator === "=" && isScope(node.right)) {
-      if (node.left.type === "Identifier") scopes.add(node.left.name);
-    }
+    if (followsAliases && node.type === "VariableDeclarator" && isScope(node.init)) noteAlias(node.id);
+    // The bundler assigns in modules that it makes lazy.
+    if (followsAliases && node.type === "AssignmentExpression" && isScope(node.right)) noteAlias(node.left);
     if (node.type === "Property") {
       const { key } = node;
       // const { fetch } = globalThis
@@ -56,6 +51,10 @@ export function globalsIn(
       }
     }
   };
+  const noteAlias = (node: Node): void => {
+    if (node.type === "Identifier") scopes.add(node.name);
+    if (node.type === "ObjectPattern") for (const each of node.properties) noteProperty(each);
+  };
   const noteProperty = (node: Node): void => {
     if (node.type === "Property" && node.key.type === "Identifier" && names.has(node.key.name))
       found.add(node.key.name);
@@ -67,10 +66,11 @@ export function globalsIn(
     if (name === undefined || (node.computed && property.type === "Identifier")) return;
     if (members.has(name) || (isScope(object) && names.has(name))) found.add(name);
   };
-  // Functions may use an alias before the statement that makes it.
-  for (let known = 0; known < scopes.size; ) {
+  // A function may use an alias that is made after it.
+  let known: number;
+  do {
     known = scopes.size;
     visit(program as unknown as Node);
-  }
+  } while (scopes.size > known);
   return found;
 }
