@@ -1,8 +1,9 @@
 // Runs test262 in the guest engine, a new instance for each test, in Node's WebAssembly:
-//   node scripts/engine/test262-guest.mjs <checkout> [--every 5] [--jobs 2] [--filter <text>] [--failures <file>] [--engine <file>]
-// Prints the figures, and a table of the features of the tests that fail. The same tests, in the same order, run on the other
-// engine by `scripts/engine-equality.mjs test262`.
-import { writeFileSync } from "node:fs";
+//   node scripts/engine/test262-guest.mjs <checkout> [--every 5] [--jobs 2] [--filter <text>] [--failures <file>]
+//     [--again <file>] [--engine <file>]
+// Prints the figures, and a table of the features of the tests that fail. `--again` runs only the tests that a file of
+// `--failures` names. `scripts/engine-equality.mjs test262` runs the same tests, in the same order, on the other engine.
+import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -40,13 +41,24 @@ async function main() {
       jobs: { type: "string", default: "2" },
       filter: { type: "string", default: "" },
       failures: { type: "string" },
+      again: { type: "string" },
       engine: { type: "string", default: join(root, "crates/engine/engine.wasm") },
     },
     allowPositionals: true,
   });
   const checkout = resolve(positionals[0]);
   const { tests, leftOut } = test262(checkout);
-  const chosen = tests.filter(({ id }, index) => index % Number(values.every) === 0 && id.includes(values.filter));
+  const again =
+    values.again &&
+    new Set(
+      readFileSync(values.again, "utf8")
+        .split("\n")
+        .map((line) => line.split("\t")[0]),
+    );
+  const chosen = tests.filter(
+    ({ id }, index) =>
+      index % Number(values.every) === 0 && id.includes(values.filter) && (again === undefined || again.has(id)),
+  );
   const data = { checkout, engine: resolve(values.engine), bundle: await bundled() };
   const reports = new Map(chosen.map((test) => [test, undefined]));
   const queue = [...chosen];
