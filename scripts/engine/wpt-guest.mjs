@@ -38,6 +38,7 @@ const modules = [
   "events/global-target",
   "console/install",
   ...["install", "with-curves", "with-rsa", "with-symmetric"].map((name) => `crypto/${name}`),
+  "../polyfills/url-pattern",
 ].map((name) => `./guest/src/platform/${name}.ts`);
 
 async function bundled(contents) {
