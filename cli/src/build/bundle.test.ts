@@ -102,7 +102,12 @@ test.each([true, false])("responses are checked when that is asked for: %s", asy
 
 describe("packages", () => {
   /** Bundles a handler beside packages that stand in its `node_modules`. */
-  async function bundledWith(handler: string, files: Readonly<Record<string, string>>, checkResponses = false) {
+  async function bundledWith(
+    handler: string,
+    files: Readonly<Record<string, string>>,
+    checkResponses = false,
+    engine?: "quickjs",
+  ) {
     const at = await mkdtemp(join(folder, "packages-"));
     await mkdir(join(at, "src"));
     await writeFile(join(at, "tenon.toml"), '[project]\nname = "demo"\n');
@@ -111,7 +116,11 @@ describe("packages", () => {
       await mkdir(dirname(join(at, "node_modules", file)), { recursive: true });
       await writeFile(join(at, "node_modules", file), content);
     }
-    const { file, warnings } = await bundle(await requireProject(at), { minify: false, checkResponses });
+    const { file, warnings } = await bundle(await requireProject(at), {
+      minify: false,
+      checkResponses,
+      ...(engine && { engine }),
+    });
     return { code: await readFile(file, "utf8"), warnings };
   }
   const using = (value: string, before = "") =>
@@ -123,6 +132,13 @@ describe("packages", () => {
     const { code } = await bundledWith(using("Buffer.from('a') + typeof global"), {});
     expect(code).toContain("kMaxLength");
     expect(code).not.toContain("nextTick");
+  });
+
+  test("in QuickJS, names of Node's follow the globals that they use", async () => {
+    const { code } = await bundledWith(using("Buffer.from('a')"), {}, false, "quickjs");
+    const defined = code.indexOf("installInterfaces({ TextDecoder");
+    expect(defined).toBeGreaterThan(0);
+    expect(defined).toBeLessThan(code.indexOf('new TextDecoder("utf-8", { ignoreBOM: true })'));
   });
 
   const routed = (handler: string, imports = "") =>
