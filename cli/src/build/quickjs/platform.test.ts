@@ -13,6 +13,7 @@ describe("platformModulesIn", () => {
       "var platform; function encode() { return new platform.TextEncoder(); } platform = globalThis;",
       ["encoding/install-encoder"],
     ],
+    [
       "var p; function f() { return new p.TextEncoder() } function g() { p = globalThis }",
       ["encoding/install-encoder"],
     ],
