@@ -143,10 +143,12 @@ export class Needs {
     const code = await readFile(file, "utf8");
     const before = this.#size;
     const isQuickjs = this.isQuickjs;
+    // The bundler names each file in a comment.
+    const withoutFiles = code.replaceAll(/^\s*\/\/ \S+\.\w+$/gm, "");
     for (const name of Object.keys(globals)) {
       // A property's name and a key are others.
       if (isQuickjs && name === "MessageChannel") continue;
-      if (new RegExp(`(?<![.\\w$"'-])${name}\\b(?!\\s*:[^:])`).test(code)) this.globals.add(name);
+      if (new RegExp(`(?<![.\\w$"'-])${name}\\b(?!\\s*:[^:])`).test(withoutFiles)) this.globals.add(name);
     }
     for (const [name, isNamed] of Object.entries(polyfills)) {
       if (!(isQuickjs && ofPlatform.has(name)) && isNamed(code)) this.polyfills.add(name);
