@@ -34,7 +34,9 @@ test("a key of cosign signs with its password, and its public key verifies", asy
     const key = await readVerifyKey(await file(cosignKey.public));
     expect(isSigned(text, signature, key)).toBe(true);
     expect(isSigned(Buffer.from("another text"), signature, key)).toBe(false);
-    expect(isSigned(text, Buffer.from(signature).fill(0, 8, 9), key)).toBe(false);
+    const damaged = Buffer.from(signature);
+    damaged[8] = (damaged[8] as number) ^ 1;
+    expect(isSigned(text, damaged, key)).toBe(false);
     expect(isSigned(text, Buffer.alloc(0), key)).toBe(false);
   }
 });

@@ -65,11 +65,9 @@ beforeAll(async () => {
   };
 });
 
-/** Outcomes by the standard where Node 20 or the engine has others. */
+/** Outcomes by the standard where Node 20 has others. */
 const other: Readonly<Record<string, unknown>> = {
   "for await sync iter rejected": ["threw bad", [1, "closed"]],
-  // QuickJS copies a parameter for the body where a default value of another parameter refers to it.
-  "param default await-ish scopes": 1,
 };
 
 test.each(Object.entries({ ...checks, ...functions }))("%s", async (name, check) => {
