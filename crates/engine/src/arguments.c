@@ -8,17 +8,16 @@ enum { BLOCK = 16 * 1024 };
 
 static _Alignas(16) uint8_t block[BLOCK];
 static uint32_t used;
-// What did not fit into the block. The list grows as needed.
+// Arguments that did not fit into the block.
 static void **allocated;
 static uint32_t count, capacity;
 
-static void remember(void *address) {
-  if (count == capacity) {
-    capacity = capacity ? 2 * capacity : 64;
-    allocated = realloc(allocated, capacity * sizeof *allocated);
-    if (!allocated) __builtin_trap();
-  }
-  allocated[count++] = address;
+void *grown(void *array, uint32_t needed, uint32_t *capacity, size_t each) {
+  if (needed <= *capacity) return array;
+  *capacity = needed < 32 ? 32 : 2 * needed;
+  array = realloc(array, *capacity * each);
+  if (!array) __builtin_trap();
+  return array;
 }
 
 __attribute__((export_name("cabi_realloc"))) void *cabi_realloc(void *old, size_t was, size_t alignment, size_t size) {
@@ -31,7 +30,8 @@ __attribute__((export_name("cabi_realloc"))) void *cabi_realloc(void *old, size_
   } else {
     made = malloc(size);
     if (!made) __builtin_trap();
-    remember(made);
+    allocated = grown(allocated, count + 1, &capacity, sizeof *allocated);
+    allocated[count++] = made;
   }
   if (old && was) memcpy(made, old, was < size ? was : size);
   return made;
@@ -42,10 +42,7 @@ Mark arguments_mark(void) { return (Mark){used, count}; }
 void arguments_forget(Mark mark) {
   if (is_building) memset(block + mark.used, 0, used - mark.used);
   used = mark.used;
-  while (count > mark.allocated) {
-    void *address = allocated[--count];
-    if (address) free(address);
-  }
+  while (count > mark.allocated) free(allocated[--count]);
 }
 
 bool arguments_take_over(const void *argument) {

@@ -15,23 +15,14 @@ static uint32_t count, capacity;
 
 static JSClassID answer_class;
 
-// The headers of an answer, which are decoded when they are asked for.
-typedef struct {
-  Pairs headers;
-} Opaque;
-
-static void finalize(JSRuntime *rt, JSValueConst value) {
-  Opaque *opaque = JS_GetOpaque(value, answer_class);
-  if (!opaque) return;
-  free(opaque->headers.at);
-  free(opaque);
-}
+// An answer's headers are decoded when they are asked for.
+static void finalize(JSRuntime *rt, JSValueConst value) { free(JS_GetOpaque(value, answer_class)); }
 
 static JSClassDef answer_definition = {"Answer", .finalizer = finalize};
 
 static JSValue get_headers(JSContext *ctx, JSValueConst this) {
-  Opaque *opaque = JS_GetOpaque2(ctx, this, answer_class);
-  return opaque ? new_pairs(ctx, opaque->headers) : JS_EXCEPTION;
+  Pairs *headers = JS_GetOpaque2(ctx, this, answer_class);
+  return headers ? new_pairs(ctx, *headers, new_copy) : JS_EXCEPTION;
 }
 
 static const JSCFunctionListEntry answer_properties[] = {JS_CGETSET_DEF("headers", get_headers, NULL)};
@@ -93,11 +84,7 @@ static JSValue start_call(JSContext *ctx, JSValueConst this, int argc, JSValueCo
   JSValue promise = JS_NewPromiseCapability(ctx, functions);
   if (JS_IsException(promise)) return promise;
   JS_FreeValue(ctx, functions[1]);
-  if (count == capacity) {
-    capacity = capacity ? 2 * capacity : 16;
-    pending = realloc(pending, capacity * sizeof *pending);
-    if (!pending) __builtin_trap();
-  }
+  pending = grown(pending, count + 1, &capacity, sizeof *pending);
   pending[count++] = (Pending){number, functions[0]};
   if (argc > 1 && JS_IsFunction(ctx, argv[1])) {
     JSValue argument = JS_NewUint32(ctx, number);
@@ -156,12 +143,9 @@ const JSCFunctionListEntry call_functions[CALL_FUNCTIONS] = {
 static JSValue new_answer(JSContext *ctx, const Outcome *outcome) {
   JSValue answer = JS_NewObjectClass(ctx, answer_class);
   if (JS_IsException(answer)) return answer;
-  Pairs headers = outcome->response.headers;
-  Opaque *opaque = malloc(sizeof *opaque);
-  if (!opaque) __builtin_trap();
-  opaque->headers = (Pairs){copy_pairs(headers), headers.length};
-  if (!opaque->headers.at) __builtin_trap();
-  JS_SetOpaque(answer, opaque);
+  Pairs *headers = copy_pairs(outcome->response.headers);
+  if (!headers) __builtin_trap();
+  JS_SetOpaque(answer, headers);
   JS_DefinePropertyValue(ctx, answer, atom_status, JS_NewInt32(ctx, outcome->response.status), JS_PROP_C_W_E);
   JS_DefinePropertyValue(ctx, answer, atom_body, new_bytes(ctx, outcome->response.body), JS_PROP_C_W_E);
   return answer;

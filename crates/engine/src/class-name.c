@@ -17,7 +17,6 @@ static JSValue class_name(JSContext *ctx, JSValueConst this, int argc, JSValueCo
 
 // promiseOutcome(promise): undefined while it is pending, and then [isRejected, value].
 static JSValue promise_outcome(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
-  (void)this, (void)argc;
   JSPromiseStateEnum state = JS_PromiseState(ctx, argv[0]);
   if (state != JS_PROMISE_FULFILLED && state != JS_PROMISE_REJECTED) return JS_UNDEFINED;
   JSValue outcome = JS_NewArray(ctx);

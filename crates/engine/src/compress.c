@@ -1,6 +1,7 @@
 // Compression and decompression in pieces. A codec of the Rust library belongs to a handle, an object without properties.
 #include "compress.h"
 
+#include "engine.h"
 #include "platform.h"
 
 // The most bytes that one call of `codecPull` returns.
@@ -34,11 +35,9 @@ static JSValue new(JSContext *ctx, JSValueConst self, int argc, JSValueConst *ar
 static JSValue push(JSContext *ctx, JSValueConst self, int argc, JSValueConst *argv) {
   struct tenon_codec *codec = JS_GetOpaque2(ctx, argv[0], codec_class);
   if (!codec) return JS_EXCEPTION;
-  size_t length;
-  uint8_t *input = JS_GetUint8Array(ctx, &length, argv[1]);
-  // An empty array may have no memory.
-  if (!input && JS_HasException(ctx)) return JS_EXCEPTION;
-  if (!tenon_codec_push(codec, input, length)) return JS_ThrowOutOfMemory(ctx);
+  Bytes input;
+  if (!bytes_of(ctx, argv[1], &input)) return JS_EXCEPTION;
+  if (!tenon_codec_push(codec, input.at, input.length)) return JS_ThrowOutOfMemory(ctx);
   return JS_UNDEFINED;
 }
 

@@ -1,6 +1,7 @@
 // Decoders of all encodings for `guest/src/platform/encoding`. Those that only decode UTF-8 do without them.
 #include "encoding.h"
 
+#include "engine.h"
 #include "platform.h"
 
 static JSClassID decoder_class;
@@ -46,15 +47,13 @@ static JSValue decode(JSContext *ctx, JSValueConst self, int argc, JSValueConst 
   struct tenon_decoder *decoder = JS_GetOpaque2(ctx, argv[0], decoder_class);
   if (!decoder) return JS_EXCEPTION;
   bool stream = JS_ToBool(ctx, argv[2]);
-  size_t length;
-  uint8_t *input = JS_GetUint8Array(ctx, &length, argv[1]);
-  // An empty array may have no memory.
-  if (!input && JS_HasException(ctx)) return JS_EXCEPTION;
-  size_t space = tenon_decoder_space(decoder, length);
+  Bytes input;
+  if (!bytes_of(ctx, argv[1], &input)) return JS_EXCEPTION;
+  size_t space = tenon_decoder_space(decoder, input.length);
   if (space >= PTRDIFF_MAX) return JS_ThrowOutOfMemory(ctx);
   uint8_t *output = js_malloc(ctx, space + 1);
   if (!output) return JS_EXCEPTION;
-  ptrdiff_t written = tenon_decoder_decode(decoder, input, length, output, space, stream);
+  ptrdiff_t written = tenon_decoder_decode(decoder, input.at, input.length, output, space, stream);
   JSValue text = written < 0 ? JS_ThrowTypeError(ctx, "the bytes are not valid in this encoding")
                              : JS_NewStringLen(ctx, (const char *)output, written);
   js_free(ctx, output);

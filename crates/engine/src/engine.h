@@ -1,4 +1,4 @@
-// What the files of the engine share. There is one runtime and one context, which the snapshot contains.
+// Declarations that the files of the engine share. There is one runtime and one context, which the snapshot contains.
 #ifndef TENON_ENGINE_H
 #define TENON_ENGINE_H
 
@@ -28,17 +28,23 @@ void arguments_forget(Mark mark);
 // Takes an allocated argument over: the caller frees it. Returns false for one in the block.
 bool arguments_take_over(const void *argument);
 
+// Returns the array with room for so many items; `capacity` is the room that it has.
+void *grown(void *array, uint32_t needed, uint32_t *capacity, size_t each);
+
 // bytes.c
 JSValue new_text(JSContext *ctx, Bytes text);
-// A new Uint8Array with a copy; a large argument is taken over instead.
+// A new Uint8Array with a copy.
+JSValue new_copy(JSContext *ctx, Bytes bytes);
+// The same, but a large argument is taken over.
 JSValue new_bytes(JSContext *ctx, Bytes bytes);
 // The content of a Uint8Array; throws a TypeError and returns false for anything else. It is valid while the array is, and is not resized.
 bool bytes_of(JSContext *ctx, JSValueConst value, Bytes *bytes);
 
-// pairs.c: lists of headers.
-JSValue new_pairs(JSContext *ctx, Pairs pairs);
-// One block of memory with the pairs and their texts.
-Pair *copy_pairs(Pairs pairs);
+// pairs.c: lists of headers and variables.
+// A new list of [name, value], whose values `new_value` makes.
+JSValue new_pairs(JSContext *ctx, Pairs pairs, JSValue (*new_value)(JSContext *, Bytes));
+// One block of memory with the pairs and their texts, which `free` frees; NULL if there is no memory.
+Pairs *copy_pairs(Pairs pairs);
 // Reads a JavaScript list of pairs. They stay until `release_read`, and until another list is read. Returns false after an exception.
 bool read_pairs(JSContext *ctx, JSValueConst list, Pairs *pairs);
 typedef struct {
@@ -59,7 +65,7 @@ void add_request_class(void);
 // calls.c
 void settle_calls(void);
 void cancel_calls(void);
-// Whether calls run.
+// Returns whether calls run.
 bool has_calls(void);
 void add_answer_class(void);
 

@@ -28,14 +28,7 @@ static JSValue value_of(JSContext *ctx, Bytes name) {
 // getEnvironment(): pairs of texts.
 static JSValue get_environment(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
   ask();
-  JSValue list = JS_NewArray(ctx);
-  for (uint32_t index = 0; index < variables.length; index++) {
-    JSValue pair = JS_NewArray(ctx);
-    JS_DefinePropertyValueUint32(ctx, pair, 0, new_text(ctx, variables.at[index].name), JS_PROP_C_W_E);
-    JS_DefinePropertyValueUint32(ctx, pair, 1, new_text(ctx, variables.at[index].value), JS_PROP_C_W_E);
-    JS_DefinePropertyValueUint32(ctx, list, index, pair, JS_PROP_C_W_E);
-  }
-  return list;
+  return new_pairs(ctx, variables, new_text);
 }
 
 // variables(names): their values, or undefined, in the order of the names.

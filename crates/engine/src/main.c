@@ -32,25 +32,21 @@ enum {
 // Allocators of the runtime.
 
 static void *allocate(void *opaque, size_t size) {
-  (void)opaque;
   return malloc(size);
 }
 
 static void *allocate_zeroed(void *opaque, size_t count, size_t size) {
-  (void)opaque;
   return calloc(count, size);
 }
 
 static size_t usable(const void *address);
 
 static void release(void *opaque, void *address) {
-  (void)opaque;
   if (is_building && address) memset(address, 0, usable(address));
   free(address);
 }
 
 static void *resize(void *opaque, void *address, size_t size) {
-  (void)opaque;
   if (!is_building || !address) return realloc(address, size);
   void *moved = malloc(size);
   if (!moved) return NULL;

@@ -47,7 +47,6 @@ static int define(JSContext *ctx, JSModuleDef *module) {
 }
 
 JSModuleDef *load_module(JSContext *ctx, const char *name, void *opaque) {
-  (void)opaque;
   if (strcmp(name, "tenon:engine") != 0) {
     JS_ThrowReferenceError(ctx, "%s cannot be imported: a handler is one module", name);
     return NULL;

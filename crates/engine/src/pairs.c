@@ -1,27 +1,28 @@
-// Lists of headers: [name, Uint8Array] in JavaScript.
+// Lists of pairs: headers, which are [name, Uint8Array] in JavaScript, and variables.
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine.h"
 
-JSValue new_pairs(JSContext *ctx, Pairs pairs) {
+JSValue new_pairs(JSContext *ctx, Pairs pairs, JSValue (*new_value)(JSContext *, Bytes)) {
   JSValue list = JS_NewArray(ctx);
   for (uint32_t index = 0; index < pairs.length; index++) {
     Pair *from = &pairs.at[index];
     JSValue pair = JS_NewArray(ctx);
     JS_DefinePropertyValueUint32(ctx, pair, 0, new_text(ctx, from->name), JS_PROP_C_W_E);
-    JS_DefinePropertyValueUint32(ctx, pair, 1, JS_NewUint8ArrayCopy(ctx, from->value.at, from->value.length), JS_PROP_C_W_E);
+    JS_DefinePropertyValueUint32(ctx, pair, 1, new_value(ctx, from->value), JS_PROP_C_W_E);
     JS_DefinePropertyValueUint32(ctx, list, index, pair, JS_PROP_C_W_E);
   }
   return list;
 }
 
-Pair *copy_pairs(Pairs pairs) {
-  size_t size = pairs.length * sizeof(Pair);
+Pairs *copy_pairs(Pairs pairs) {
+  size_t size = sizeof(Pairs) + pairs.length * sizeof(Pair);
   for (uint32_t index = 0; index < pairs.length; index++) size += pairs.at[index].name.length + pairs.at[index].value.length;
-  Pair *copy = malloc(size ? size : 1);
+  Pairs *copy = malloc(size);
   if (!copy) return NULL;
-  uint8_t *next = (uint8_t *)(copy + pairs.length);
+  *copy = (Pairs){(Pair *)(copy + 1), pairs.length};
+  uint8_t *next = (uint8_t *)(copy->at + pairs.length);
   for (uint32_t index = 0; index < pairs.length; index++) {
     Bytes parts[] = {pairs.at[index].name, pairs.at[index].value};
     for (int part = 0; part < 2; part++) {
@@ -29,7 +30,7 @@ Pair *copy_pairs(Pairs pairs) {
       parts[part].at = next;
       next += parts[part].length;
     }
-    copy[index] = (Pair){parts[0], parts[1]};
+    copy->at[index] = (Pair){parts[0], parts[1]};
   }
   return copy;
 }
@@ -38,11 +39,11 @@ Pair *copy_pairs(Pairs pairs) {
 enum { KNOWN = 32 };
 static struct {
   JSValue list;
-  Pairs pairs;
+  Pairs *pairs;
 } known[KNOWN];
 static uint32_t known_count;
 
-// What the pairs of a response, or of a call, point to. Values are copied, because reading the next one may run code that resizes an
+// Texts and values to which the pairs of a response, or of a call, point. Values are copied, because reading the next one may run code that resizes an
 // array.
 static const char **texts;
 static uint32_t text_count, text_capacity;
@@ -50,14 +51,6 @@ static void **values;
 static uint32_t value_count, value_capacity;
 static Pair *read;
 static uint32_t read_count, read_capacity;
-
-static void *grown(void *array, uint32_t needed, uint32_t *capacity, size_t each) {
-  if (needed <= *capacity) return array;
-  *capacity = needed < 32 ? 32 : 2 * needed;
-  array = realloc(array, *capacity * each);
-  if (!array) __builtin_trap();
-  return array;
-}
 
 static void keep_text(const char *text) {
   texts = grown(texts, text_count + 1, &text_capacity, sizeof *texts);
@@ -107,7 +100,7 @@ static bool read_pair(JSContext *ctx, JSValueConst list, uint32_t index, Pair *p
   return is_read;
 }
 
-// Whether nobody can change the items of a list.
+// Returns whether nobody can change the items of a list.
 static bool is_frozen(JSContext *ctx, JSValueConst list, uint32_t length) {
   if (JS_IsProxy(list) || JS_IsExtensible(ctx, list) != 0) return false;
   for (uint32_t index = 0; index < length; index++) {
@@ -128,7 +121,7 @@ bool read_pairs(JSContext *ctx, JSValueConst list, Pairs *pairs) {
   void *object = JS_IsObject(list) ? JS_VALUE_GET_PTR(list) : NULL;
   for (uint32_t index = 0; index < known_count; index++) {
     if (JS_VALUE_GET_PTR(known[index].list) != object) continue;
-    *pairs = known[index].pairs;
+    *pairs = *known[index].pairs;
     return true;
   }
   int64_t length;
@@ -148,10 +141,10 @@ bool read_pairs(JSContext *ctx, JSValueConst list, Pairs *pairs) {
   }
   *pairs = (Pairs){read + start, length};
   if (object && known_count < KNOWN && is_frozen(ctx, list, length)) {
-    Pair *copy = copy_pairs(*pairs);
+    Pairs *copy = copy_pairs(*pairs);
     if (!copy) return true;
     known[known_count].list = JS_DupValue(ctx, list);
-    known[known_count++].pairs = (Pairs){copy, length};
+    known[known_count++].pairs = copy;
   }
   return true;
 }

@@ -47,13 +47,8 @@ static Rejection *rejections;
 static uint32_t count, capacity;
 
 static void track(JSContext *ctx, JSValueConst promise, JSValueConst reason, bool is_handled, void *opaque) {
-  (void)opaque;
   if (!is_handled) {
-    if (count == capacity) {
-      capacity = capacity ? 2 * capacity : 16;
-      rejections = realloc(rejections, capacity * sizeof *rejections);
-      if (!rejections) __builtin_trap();
-    }
+    rejections = grown(rejections, count + 1, &capacity, sizeof *rejections);
     rejections[count++] = (Rejection){JS_DupValue(ctx, promise), JS_DupValue(ctx, reason)};
     return;
   }

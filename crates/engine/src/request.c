@@ -6,42 +6,34 @@
 
 #include "engine.h"
 
-typedef struct {
-  Pairs headers;
-} Opaque;
-
 static JSClassID request_class;
 // The request of the call that runs, while its object exists.
 static JSValue current = JS_UNDEFINED;
-static Opaque arguments;
+static Pairs arguments;
 
 static void finalize(JSRuntime *rt, JSValueConst value) {
-  Opaque *opaque = JS_GetOpaque(value, request_class);
-  if (opaque == &arguments) {
-    current = JS_UNDEFINED;
-  } else if (opaque) {
-    free(opaque->headers.at);
-    free(opaque);
-  }
+  Pairs *headers = JS_GetOpaque(value, request_class);
+  if (headers == &arguments) current = JS_UNDEFINED;
+  else free(headers);
 }
 
 static JSClassDef request_definition = {"Request", .finalizer = finalize};
 
 static JSValue get_headers(JSContext *ctx, JSValueConst this) {
-  Opaque *opaque = JS_GetOpaque2(ctx, this, request_class);
-  return opaque ? new_pairs(ctx, opaque->headers) : JS_EXCEPTION;
+  Pairs *headers = JS_GetOpaque2(ctx, this, request_class);
+  return headers ? new_pairs(ctx, *headers, new_copy) : JS_EXCEPTION;
 }
 
 // The value of a header; of several with this name, all.
 static JSValue get_header(JSContext *ctx, JSValueConst this, int index) {
   static const char *const names[] = {"content-type", "host"};
-  Opaque *opaque = JS_GetOpaque2(ctx, this, request_class);
-  if (!opaque) return JS_EXCEPTION;
+  Pairs *headers = JS_GetOpaque2(ctx, this, request_class);
+  if (!headers) return JS_EXCEPTION;
   const char *wanted = names[index];
   size_t length = strlen(wanted);
   JSValue found = JS_UNDEFINED;
-  for (uint32_t at = 0; at < opaque->headers.length; at++) {
-    Pair *pair = &opaque->headers.at[at];
+  for (uint32_t at = 0; at < headers->length; at++) {
+    Pair *pair = &headers->at[at];
     if (pair->name.length != length || strncasecmp((const char *)pair->name.at, wanted, length) != 0) continue;
     if (JS_IsUndefined(found)) {
       found = new_text(ctx, pair->value);
@@ -93,7 +85,7 @@ static JSValue method_text(JSContext *ctx, Bytes method) {
 JSValue new_request(JSContext *ctx, Bytes method, Bytes path, Pairs headers, bool has_body, Bytes body) {
   JSValue request = JS_NewObjectClass(ctx, request_class);
   if (JS_IsException(request)) return request;
-  arguments = (Opaque){headers};
+  arguments = headers;
   JS_SetOpaque(request, &arguments);
   current = request;
   JS_DefinePropertyValue(ctx, request, atom_method, method_text(ctx, method), JS_PROP_C_W_E);
@@ -104,10 +96,8 @@ JSValue new_request(JSContext *ctx, Bytes method, Bytes path, Pairs headers, boo
 
 void end_request(void) {
   if (JS_IsUndefined(current)) return;
-  Opaque *copy = malloc(sizeof *copy);
-  if (!copy) __builtin_trap();
-  *copy = (Opaque){{copy_pairs(arguments.headers), arguments.headers.length}};
-  if (!copy->headers.at) copy->headers.length = 0;
-  JS_SetOpaque(current, copy);
+  Pairs *headers = copy_pairs(arguments);
+  if (!headers) __builtin_trap();
+  JS_SetOpaque(current, headers);
   current = JS_UNDEFINED;
 }

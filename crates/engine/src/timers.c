@@ -49,11 +49,7 @@ static void sink(uint32_t at, Timer *timer) {
 }
 
 static void insert(Timer *timer) {
-  if (count == capacity) {
-    capacity = capacity ? 2 * capacity : 16;
-    heap = realloc(heap, capacity * sizeof *heap);
-    if (!heap) __builtin_trap();
-  }
+  heap = grown(heap, count + 1, &capacity, sizeof *heap);
   put(count++, timer);
 }
 
