@@ -11,7 +11,7 @@ import { parseArgs } from "node:util";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { build } from "esbuild";
 import { callsAtOnce } from "./calls-at-once.mjs";
-import { startWptServer } from "./wpt.mjs";
+import { absoluteUrls, startWptServer } from "./wpt.mjs";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const TIMEOUT_MS = 60_000;
@@ -268,19 +268,7 @@ globalThis.GLOBAL = { isWindow: () => false, isWorker: () => true, isShadowRealm
 globalThis.window = globalThis;
 globalThis.Window = { prototype: {} };
 globalThis.location = new URL(${JSON.stringify(url)});
-{
-  const { fetch: fetchAbsolute, Request: RequestAbsolute } = globalThis;
-  const absolute = (input) => {
-    if (input instanceof RequestAbsolute) return input;
-    try { return new URL(\`\${input}\`, location.href).href; } catch { return input; }
-  };
-  const { redirect } = Response;
-  Response.redirect = (url, ...more) => redirect.call(Response, absolute(url), ...more);
-  globalThis.fetch = (input, ...more) => fetchAbsolute(absolute(input), ...more);
-  globalThis.Request = new Proxy(RequestAbsolute, {
-    construct: (target, [input, ...more], newTarget) => Reflect.construct(target, [absolute(input), ...more], newTarget),
-  });
-}`;
+${absoluteUrls}`;
 }
 
 const SETUP = `

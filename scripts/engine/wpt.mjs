@@ -87,6 +87,22 @@ async function text(url) {
   return response.text();
 }
 
+/** A script by which `fetch` and its like take URLs relative to `location`, as in a page. */
+export const absoluteUrls = `{
+  const { fetch: fetchAbsolute, Request: RequestAbsolute } = globalThis;
+  // Everything except a Request is converted to a text, such as the function URL in request-disturbed.any.js.
+  const absolute = (input) => {
+    if (input instanceof RequestAbsolute) return input;
+    try { return new URL(\`\${input}\`, location.href).href; } catch { return input; }
+  };
+  const { redirect } = Response;
+  Response.redirect = (url, ...more) => redirect.call(Response, absolute(url), ...more);
+  globalThis.fetch = (input, ...more) => fetchAbsolute(absolute(input), ...more);
+  globalThis.Request = new Proxy(RequestAbsolute, {
+    construct: (target, [input, ...more], newTarget) => Reflect.construct(target, [absolute(input), ...more], newTarget),
+  });
+}`;
+
 /**
  * Defines the parts of a worker that the engine lacks. The engine has a base for relative URLs only in its own `fetch`
  * event, which sets it from the request. So calls that need one get absolute URLs.
@@ -103,20 +119,7 @@ globalThis.SharedArrayBuffer ??= class SharedArrayBuffer {};
 globalThis.MessageChannel ??= class MessageChannel {};
 if (globalThis.crypto?.subtle) crypto.subtle.generateKey ??= () => Promise.reject(new Error("generateKey is not there"));
 Object.defineProperty(globalThis, "location", { value: new URL(${JSON.stringify(url)}), configurable: true });
-{
-  const { fetch: fetchAbsolute, Request: RequestAbsolute } = globalThis;
-  // Everything except a Request is converted to a text, such as the function URL in request-disturbed.any.js.
-  const absolute = (input) => {
-    if (input instanceof RequestAbsolute) return input;
-    try { return new URL(\`\${input}\`, location.href).href; } catch { return input; }
-  };
-  const { redirect } = Response;
-  Response.redirect = (url, ...more) => redirect.call(Response, absolute(url), ...more);
-  globalThis.fetch = (input, ...more) => fetchAbsolute(absolute(input), ...more);
-  globalThis.Request = new Proxy(RequestAbsolute, {
-    construct: (target, [input, ...more], newTarget) => Reflect.construct(target, [absolute(input), ...more], newTarget),
-  });
-}`;
+${absoluteUrls}`;
 }
 
 const after = `
