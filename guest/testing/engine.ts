@@ -23,7 +23,7 @@ export interface EngineResponse {
   readonly body: Uint8Array | undefined;
 }
 
-/** What the host answers. */
+/** The host: its answers, clock and random bytes. */
 export interface Host {
   readonly environment?: Readonly<Record<string, string>>;
   /** Answers a call, at once; a number is a reason of a failure. */

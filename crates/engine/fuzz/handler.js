@@ -1,4 +1,4 @@
-// What no handler should do. Each request chooses by random numbers of the host, so a seed repeats it.
+// A handler that does what none should. Each request chooses by random numbers of the host, so a seed repeats it.
 import * as engine from "tenon:engine";
 
 const any = (below) => Math.floor(Math.random() * below);

@@ -36,7 +36,7 @@ enum tenon_url_part {
 // Parses `input`, against `base` if `against`. Returns NULL if one of the two is not valid.
 struct tenon_url *tenon_url_parse(const char *input, size_t length, const char *base, size_t base_length, bool against);
 
-// What the getter of that name returns. The text is ASCII.
+// Returns the value of the getter of that name, in ASCII.
 struct tenon_text tenon_url_part(const struct tenon_url *url, enum tenon_url_part part);
 
 // Does what the setter of that name does. Returns whether the value was valid; if not, the URL is as it was.

@@ -31,7 +31,7 @@ typedef struct {
   Bytes body;
 } Response;
 
-// What `take` of sdk:core/calls returns: option<tuple<u32, result<response, failure>>>.
+// The result of `take` of sdk:core/calls: option<tuple<u32, result<response, failure>>>.
 typedef struct {
   uint8_t is_some;
   uint32_t call;

@@ -60,7 +60,7 @@ static size_t repair(const uint8_t *in, const uint8_t *end, uint8_t *out) {
   return next - out;
 }
 
-// Whether the bytes are UTF-8.
+// Returns whether the bytes are UTF-8.
 static bool is_valid(const uint8_t *at, const uint8_t *end) {
   while (at < end) {
     if (end - at >= 8) {

@@ -1,4 +1,4 @@
-/** What `console` prints in the engine. */
+/** The output of `console` in the engine. */
 import { beforeAll, expect, test } from "vitest";
 import { type Evaluator, evaluator } from "../../../testing/evaluate.ts";
 

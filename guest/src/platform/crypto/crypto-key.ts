@@ -25,7 +25,7 @@ interface Made {
 }
 
 const { freeze } = Object;
-/** What the constructor has to be called with. */
+/** The argument without which the constructor throws. */
 const internal = Symbol();
 
 /** Tells whether a value is a key. */

@@ -13,7 +13,7 @@ const typeOf = getOwnPropertyDescriptor(getPrototypeOf(Uint8Array.prototype), Sy
   this: unknown,
 ) => string | undefined;
 
-/** What the constructor has to be called with. */
+/** The argument without which the constructor throws. */
 const internal = Symbol();
 
 export class Crypto {

@@ -25,7 +25,7 @@ interface Found<Operation extends keyof Algorithm> {
   readonly run: NonNullable<Algorithm[Operation]>;
 }
 
-/** What the constructor has to be called with. */
+/** The argument without which the constructor throws. */
 const internal = Symbol();
 
 /** All work is done at once, so every promise is settled when it is returned. */

@@ -12,7 +12,7 @@ type WeakSignals = Set<WeakRef<AbortSignal>>;
 interface SignalState {
   isAborted: boolean;
   reason: unknown;
-  /** What happens before the event `abort`; each once. */
+  /** Steps before the event `abort`; each runs once. */
   algorithms: Set<() => void> | undefined;
   /** The signals that `any` combined; undefined for one that depends on no other. */
   sources: WeakSignals | undefined;

@@ -105,7 +105,7 @@ describe("URL", () => {
       "x:opaque?b",
       "ws://example.com",
     ]) {
-      // Of URLs without a host Node 20 sets the host in other ways than the standard.
+      // Node 20 does not follow the standard where it sets the host of a URL without one.
       if (setter.startsWith("host") && url.startsWith("non-spec:/") && !url.startsWith("non-spec://")) continue;
       for (const value of values) {
         // Node 20 deletes the port for a value that does not begin with a digit.

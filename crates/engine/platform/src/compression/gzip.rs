@@ -78,7 +78,7 @@ pub struct HeaderReader {
     at: usize,
     flags: u8,
     extra_length: usize,
-    /// Of all bytes before the header's own checksum.
+    /// The checksum of all bytes before the header's own.
     checksum: Hasher,
 }
 

@@ -45,7 +45,7 @@ pub fn encode(text: &str, set: Set, into: &mut String) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     let mut rest = text;
     while let Some(at) = rest.bytes().position(|byte| SETS[usize::from(byte)] & set.0 != 0) {
-        // What is before the byte ends at a character's end.
+        // The text before the byte ends at a character's end.
         let end = at + rest[at..].chars().next().map_or(1, char::len_utf8);
         into.push_str(&rest[..at]);
         for &byte in &rest.as_bytes()[at..end] {
