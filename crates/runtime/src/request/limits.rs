@@ -6,15 +6,10 @@ use http::request::Parts;
 use crate::config::{Limits, size};
 use crate::request::problem::Problem;
 
-/// Marks a request whose connection saw both `Transfer-Encoding` and `Content-Length`, or lost track of its framing. hyper
-/// drops one of these headers.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct AmbiguousLength;
-
 /// Refuses a request whose length is ambiguous (RFC 9112, section 6.3).
 pub(crate) fn check_length(parts: &Parts) -> Result<(), Problem> {
     let both = parts.headers.contains_key(TRANSFER_ENCODING) && parts.headers.contains_key(CONTENT_LENGTH);
-    if both || parts.extensions.get::<AmbiguousLength>().is_some() { Err(Problem::AmbiguousLength) } else { Ok(()) }
+    if both { Err(Problem::AmbiguousLength) } else { Ok(()) }
 }
 
 /// Longest name of a method; `UPDATEREDIRECTREF`, the longest that is registered, has 17 bytes.

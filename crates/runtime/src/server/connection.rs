@@ -12,9 +12,8 @@ use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use tenon_framing::Strict;
 use tenon_http_server::{
-    Account, Activity, Ended, Framed, Framing, Serve, Timed, Timeouts, TooManyConnections, Uploads, drive,
+    Account, Activity, Ended, Framed, HalfClosed, Serve, Timed, Timeouts, TooManyConnections, Uploads, drive,
 };
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -27,7 +26,6 @@ use crate::body::ResponseBody;
 use crate::config::tls::Tls;
 use crate::config::{Limits, count, ms, size};
 use crate::request::client::{Client, Serves};
-use crate::request::limits::AmbiguousLength;
 use crate::request::origin::Peer;
 use crate::runtime::Runtime;
 
@@ -171,10 +169,10 @@ impl Connections {
         if size(self.limits.max_headers) > FREE_HEADERS {
             builder.max_headers(size(self.limits.max_headers) + 1);
         }
-        let (stream, framing) = Framed::new(Strict::new(stream), account);
-        let stream = stream.waiting_for_half_closed();
+        let half_closed = HalfClosed::default();
+        let stream = Framed::new(stream, account).waiting_for_half_closed(half_closed.clone());
         let (activity, client) = (Activity::default(), self.client(account, buffer, peer));
-        let connection = builder.serve_connection(self.io(stream), self.service(client, &activity, Some(framing)));
+        let connection = builder.serve_connection(self.io(stream), self.service(client, &activity, Some(half_closed)));
         // hyper closes a connection that idles, and `Timed` one that is blocked.
         drive(connection, account, &activity, None, self.stopped.clone()).await
     }
@@ -216,12 +214,12 @@ impl Connections {
         TokioIo::new(Timed::new(stream, ms(self.limits.write_timeout_ms)))
     }
 
-    /// Answers requests. `framing` is that of HTTP/1.1 requests.
+    /// Answers requests. `half_closed` is that of a connection of HTTP/1.1.
     fn service(
         &self,
         client: Client,
         activity: &Activity,
-        framing: Option<Arc<Framing>>,
+        half_closed: Option<HalfClosed>,
     ) -> impl Service<
         Request<Incoming>,
         Response = http::Response<ResponseBody>,
@@ -230,18 +228,15 @@ impl Connections {
     > + Send
     + 'static {
         let (runtime, client, activity) = (self.runtime.clone(), Arc::new(client), activity.clone());
-        service_fn(move |mut request: Request<Incoming>| {
-            let framing = framing.clone();
-            if framing.as_ref().is_some_and(|framing| !framing.next_is_sound()) {
-                request.extensions_mut().insert(AmbiguousLength);
-            }
+        service_fn(move |request: Request<Incoming>| {
+            let half_closed = half_closed.clone();
             let (runtime, client) = (runtime.clone(), Arc::clone(&client));
-            let mut ongoing = framing.is_none().then(|| activity.begin());
+            let mut ongoing = half_closed.is_none().then(|| activity.begin());
             async move {
                 let version = request.version();
                 let mut response = runtime.handle_for(&client, request).await;
                 // The client's next request goes to another server, or there is none.
-                let is_last = runtime.is_draining() || framing.is_some_and(|framing| framing.is_half_closed());
+                let is_last = runtime.is_draining() || half_closed.is_some_and(|half_closed| half_closed.get());
                 if is_last && version < Version::HTTP_2 {
                     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
                 }

@@ -19,7 +19,6 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tenon_framing::Strict;
 use tenon_http_server::{Account, Activity, Budget, Framed, Timed, asks_first, discard_rest, drive};
 use tokio::sync::watch;
 use tower::ServiceExt;
@@ -47,15 +46,11 @@ pub(super) async fn serve(
         return tracing::warn!("a connection was closed: too many bytes are held for clients");
     };
     let timeout = limits.body_timeout;
-    let (stream, framing) = Framed::new(Strict::new(stream), &account);
+    let stream = Framed::new(stream, &account);
     let owner = account.clone();
     let service = service_fn(move |request: Request<Incoming>| {
         let (app, account) = (app.clone(), owner.clone());
-        let is_sound = framing.next_is_sound();
         async move {
-            if !is_sound {
-                return Ok(Problem::ambiguous_length().into_response());
-            }
             if !names_one_host(&request) {
                 return Ok(Problem::no_host().into_response());
             }

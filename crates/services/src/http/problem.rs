@@ -29,12 +29,6 @@ impl Problem {
         Self::new(StatusCode::BAD_REQUEST, detail)
     }
 
-    /// 400 for a request with both `Transfer-Encoding` and `Content-Length` (RFC 9112, section 6.3). The connection closes.
-    pub(crate) fn ambiguous_length() -> Self {
-        Self::bad_request("a request has a Transfer-Encoding or a Content-Length, not both")
-            .with_header(CONNECTION, HeaderValue::from_static("close"))
-    }
-
     /// 400 for a request without a `Host`, or with two (RFC 9112, section 3.2). The connection closes.
     pub(crate) fn no_host() -> Self {
         Self::bad_request("a request names its host once, in the header `Host`")

@@ -1,7 +1,7 @@
 use super::*;
 
 fn follow(text: &str) -> Result<bool, Violation> {
-    let mut framing = Framing::new();
+    let mut framing = Requests::new();
     framing.advance(text.as_bytes()).map_err(|refusal| refusal.violation)?;
     Ok(framing.is_between())
 }
@@ -149,7 +149,7 @@ fn requests_with_more_than_one_reading_are_refused() {
 fn a_violation_in_a_later_request_is_found_at_its_byte() {
     let first = post("Content-Length: 3", "\n\n\n");
     let bytes = format!("{first}{first}GET / HTTP/1.1\n");
-    let refusal = Framing::new().advance(bytes.as_bytes()).unwrap_err();
+    let refusal = Requests::new().advance(bytes.as_bytes()).unwrap_err();
     assert_eq!(refusal, Refusal { at: bytes.len() - 1, violation: Violation::BareLf });
 }
 

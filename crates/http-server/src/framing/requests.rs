@@ -1,12 +1,12 @@
 //! Follows the requests of a connection: the bounds of each head, field, chunk and body.
 
-use crate::chunked::ChunkLine;
-use crate::field::{Field, Kind};
-use crate::{Refusal, Violation};
+use super::chunked::ChunkLine;
+use super::field::{Field, Kind};
+use super::{Refusal, Violation};
 
 /// The position in the requests of one connection.
 #[derive(Clone, Debug)]
-pub struct Framing {
+pub(super) struct Requests {
     state: State,
     field: Field,
     /// The request's `Content-Length`.
@@ -15,6 +15,8 @@ pub struct Framing {
     chunked: bool,
     /// True when field lines belong to the trailer section.
     in_trailers: bool,
+    /// Size of the current head so far, including the whole read in which it began.
+    head_bytes: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,23 +41,41 @@ enum State {
     ChunkLf,
 }
 
-impl Default for Framing {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Framing {
+impl Requests {
     /// Starts at the beginning of a connection.
-    #[must_use]
-    pub fn new() -> Self {
-        Self { state: State::Between, field: Field::new(), length: None, chunked: false, in_trailers: false }
+    pub(super) fn new() -> Self {
+        Self {
+            state: State::Between,
+            field: Field::new(),
+            length: None,
+            chunked: false,
+            in_trailers: false,
+            head_bytes: 0,
+        }
     }
 
     /// Returns whether the bytes so far end with a whole request.
-    #[must_use]
-    pub fn is_between(&self) -> bool {
+    pub(super) fn is_between(&self) -> bool {
         self.state == State::Between
+    }
+
+    /// Returns the size of the head that has begun and not ended, including the whole read in which it began; 0 elsewhere.
+    pub(super) fn head_bytes(&self) -> usize {
+        self.head_bytes
+    }
+
+    fn is_in_head(&self) -> bool {
+        let is_line = matches!(
+            self.state,
+            State::RequestLine
+                | State::RequestLineLf
+                | State::LineStart
+                | State::Name
+                | State::Value(_)
+                | State::ValueLf(_)
+                | State::SectionLf
+        );
+        is_line && !self.in_trailers
     }
 
     /// Follows the next bytes of the connection, however they are divided.
@@ -63,7 +83,7 @@ impl Framing {
     /// # Errors
     ///
     /// The first byte that violates the framing. The connection cannot be followed any further.
-    pub fn advance(&mut self, bytes: &[u8]) -> Result<(), Refusal> {
+    pub(super) fn advance(&mut self, bytes: &[u8]) -> Result<(), Refusal> {
         let mut at = 0;
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
             let taken = match self.state {
@@ -75,6 +95,9 @@ impl Framing {
                 _ => self.byte(rest[0]).map(|()| 1).map_err(|violation| Refusal { at: 0, violation }),
             };
             at += taken.map_err(|refusal| Refusal { at: at + refusal.at, ..refusal })?;
+        }
+        if self.is_in_head() {
+            self.head_bytes = self.head_bytes.saturating_add(bytes.len());
         }
         Ok(())
     }
@@ -197,6 +220,7 @@ impl Framing {
 
     /// Returns the state after a head or the trailers.
     fn end_section(&mut self) -> State {
+        self.head_bytes = 0;
         let (length, chunked) = (self.length.take(), std::mem::take(&mut self.chunked));
         match (std::mem::take(&mut self.in_trailers), chunked, length) {
             (false, true, _) => State::ChunkLine(ChunkLine::new()),

@@ -4,16 +4,16 @@ use thiserror::Error;
 
 /// The byte at which the framing of a request is violated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refusal {
+pub(super) struct Refusal {
     /// Its index in the given bytes.
-    pub at: usize,
+    pub(super) at: usize,
     /// The violated rule.
-    pub violation: Violation,
+    pub(super) violation: Violation,
 }
 
 /// A rule of RFC 9112 (or of RFC 9110, where stated) that a request violates.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-pub enum Violation {
+pub(super) enum Violation {
     /// Section 2.2.
     #[error("a line ends with a bare LF")]
     BareLf,

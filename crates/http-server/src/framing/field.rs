@@ -1,6 +1,6 @@
 //! Field lines. Only the fields that frame a request matter.
 
-use crate::Violation;
+use super::Violation;
 
 /// Length of `transfer-encoding`, the longest relevant name.
 const LONGEST_NAME: usize = 17;
@@ -10,7 +10,7 @@ const LONGEST_VALUE: usize = 64;
 
 /// Fields that determine the end of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(super) enum Kind {
     ContentLength,
     TransferEncoding,
     Other,
@@ -18,7 +18,7 @@ pub(crate) enum Kind {
 
 /// The field line that is being read.
 #[derive(Clone, Debug)]
-pub(crate) struct Field {
+pub(super) struct Field {
     name: [u8; LONGEST_NAME],
     name_length: usize,
     value: [u8; LONGEST_VALUE],
@@ -26,17 +26,17 @@ pub(crate) struct Field {
 }
 
 impl Field {
-    pub(crate) fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { name: [0; LONGEST_NAME], name_length: 0, value: [0; LONGEST_VALUE], value_length: 0 }
     }
 
-    pub(crate) fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.name_length = 0;
         self.value_length = 0;
     }
 
     /// Takes bytes of the name, and returns the number of leading token bytes.
-    pub(crate) fn push_name(&mut self, bytes: &[u8]) -> usize {
+    pub(super) fn push_name(&mut self, bytes: &[u8]) -> usize {
         let taken = bytes.iter().position(|byte| !is_token(*byte)).unwrap_or(bytes.len());
         let kept = taken.min(LONGEST_NAME.saturating_sub(self.name_length));
         self.name[self.name_length.min(LONGEST_NAME)..][..kept].copy_from_slice(&bytes[..kept]);
@@ -46,7 +46,7 @@ impl Field {
     }
 
     /// Returns the kind of the field whose name has ended.
-    pub(crate) fn kind(&self) -> Result<Kind, Violation> {
+    pub(super) fn kind(&self) -> Result<Kind, Violation> {
         let (kind, name, lookalike): (_, &[u8], &[u8]) = match self.name_length {
             0 => return Err(Violation::FieldName),
             14 => (Kind::ContentLength, b"content-length", b"content_length"),
@@ -64,7 +64,7 @@ impl Field {
     }
 
     /// Takes a byte of the value, without leading whitespace.
-    pub(crate) fn push_value(&mut self, byte: u8, too_long: Violation) -> Result<(), Violation> {
+    pub(super) fn push_value(&mut self, byte: u8, too_long: Violation) -> Result<(), Violation> {
         if self.value_length == 0 && matches!(byte, b' ' | b'\t') {
             return Ok(());
         }
@@ -79,7 +79,7 @@ impl Field {
     }
 
     /// Parses the value as a number of bytes: only digits.
-    pub(crate) fn length(&self) -> Result<u64, Violation> {
+    pub(super) fn length(&self) -> Result<u64, Violation> {
         let value = self.value();
         if value.is_empty() || !value.iter().all(u8::is_ascii_digit) {
             return Err(Violation::ContentLength);
@@ -89,7 +89,7 @@ impl Field {
     }
 
     /// Checks that the value is a list of codings that ends with `chunked` and contains it once.
-    pub(crate) fn ends_with_chunked(&self) -> Result<(), Violation> {
+    pub(super) fn ends_with_chunked(&self) -> Result<(), Violation> {
         let mut chunked = false;
         for coding in self.value().split(|byte| *byte == b',') {
             let coding = coding.trim_ascii();
@@ -103,7 +103,7 @@ impl Field {
 }
 
 /// Returns whether a byte is allowed in a token (RFC 9110, section 5.6.2).
-pub(crate) fn is_token(byte: u8) -> bool {
+pub(super) fn is_token(byte: u8) -> bool {
     TOKENS[usize::from(byte)]
 }
 

@@ -1,15 +1,15 @@
 //! The line before each chunk: its size and extensions (RFC 9112, section 7.1).
 
-use crate::Violation;
-use crate::field::is_token;
+use super::Violation;
+use super::field::is_token;
 
 /// Maximum number of digits of a size.
 const MOST_DIGITS: u8 = 15;
 
 /// A chunk line that is being read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ChunkLine {
-    pub(crate) size: u64,
+pub(super) struct ChunkLine {
+    pub(super) size: u64,
     digits: u8,
     part: Part,
 }
@@ -35,12 +35,12 @@ enum Part {
 }
 
 impl ChunkLine {
-    pub(crate) fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { size: 0, digits: 0, part: Part::Size }
     }
 
     /// Takes the next byte, and returns true for the last byte of the line.
-    pub(crate) fn push(&mut self, byte: u8) -> Result<bool, Violation> {
+    pub(super) fn push(&mut self, byte: u8) -> Result<bool, Violation> {
         self.part = match (self.part, byte) {
             (Part::Cr, b'\n') => return Ok(true),
             (Part::Cr, _) => return Err(Violation::BareCr),

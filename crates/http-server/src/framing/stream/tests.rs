@@ -11,7 +11,9 @@ use hyper_util::rt::TokioIo;
 use proptest::prelude::*;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
+use super::super::Refusal;
 use super::*;
+use crate::Budget;
 
 /// The requests that a service behind hyper saw, and the client's statuses.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -37,9 +39,10 @@ async fn serve(pieces: &[&[u8]], is_strict: bool) -> Exchange {
         }
     });
     let builder = http1::Builder::new();
+    let account = Budget::new(1 << 20).unshared();
     let serving = tokio::spawn(async move {
         let _ = if is_strict {
-            builder.serve_connection(TokioIo::new(Strict::new(server)), service).await
+            builder.serve_connection(TokioIo::new(Framed::new(server, &account)), service).await
         } else {
             builder.serve_connection(TokioIo::new(server), service).await
         };
@@ -167,10 +170,10 @@ proptest! {
     #[test]
     fn the_reading_does_not_depend_on_how_the_bytes_come(pieces in prop::collection::vec(piece(), 1..12)) {
         let bytes = pieces.concat();
-        let whole = Framing::new().advance(&bytes);
-        let mut framing = Framing::new();
+        let whole = Requests::new().advance(&bytes);
+        let mut framing = Requests::new();
         let bytewise = bytes.iter().enumerate().try_for_each(|(at, byte)| {
-            framing.advance(&[*byte]).map_err(|refusal| crate::Refusal { at: at + refusal.at, ..refusal })
+            framing.advance(&[*byte]).map_err(|refusal| Refusal { at: at + refusal.at, ..refusal })
         });
         prop_assert_eq!(whole, bytewise);
     }
@@ -179,7 +182,7 @@ proptest! {
     #[test]
     fn hyper_reads_what_passes_as_this_crate_does(pieces in prop::collection::vec(piece(), 1..10)) {
         let bytes = pieces.concat();
-        let mut framing = Framing::new();
+        let mut framing = Requests::new();
         let mut whole = 0;
         let mut passes = true;
         let mut empty = true;
