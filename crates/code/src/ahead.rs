@@ -16,12 +16,11 @@ use wasmtime::component::Component;
 use wasmtime::{Config, Engine, Result};
 
 use crate::code::Code;
-use crate::compile::{TakenApart, unfit};
+use crate::compile::Snapshot;
 use crate::compiler::Compiler;
-use crate::image::{Image, PAGE};
+use crate::image::PAGE;
 use crate::machine::{self, Machine};
 use crate::store::{FORMAT_VERSION, checked, image_at, opened, state_trailer};
-use crate::trailer::StateTrailer;
 
 /// Last bytes of a file.
 const MAGIC: &[u8; 8] = b"tenoncwa";
@@ -102,22 +101,17 @@ pub unsafe fn load_ahead(engine: &Engine, path: &Path) -> io::Result<std::result
             // As in the cache, code with this digest serves all components that differ in their memory only.
             let machines = machine::entry(format!("ahead {}", hex(&state.group)).into());
             let mut machines = machines.lock();
-            let machine = match machines.find(engine, state.size) {
+            let machine = match machines.find(engine) {
                 Some(machine) => Ok(machine),
-                None => {
-                    let behind = file.metadata()?.len().saturating_sub(state.offset);
-                    let machine =
-                        map().and_then(|component| Machine::shared(component, true, usize::try_from(behind)?));
-                    machine.map(|machine| machines.add(machine))
-                }
+                None => map().map(|component| machines.add(Machine::new(component, true))),
             };
             machine.and_then(|machine| {
                 // SAFETY: the caller's promise.
-                let image = unsafe { image_at(file, &state, &machine) }?;
+                let image = unsafe { image_at(file, &state) }?;
                 Ok(Code::new(machine, Some(image)))
             })
         }
-        None => map().map(|component| Code::new(Arc::new(Machine::whole(component, true)), None)),
+        None => map().map(|component| Code::new(Arc::new(Machine::new(component, true)), None)),
     };
     Ok(code.map_err(|error| AheadError::Cpu { cpu: trailer.cpu, reason: format!("{error:#}") }))
 }
@@ -125,21 +119,11 @@ pub unsafe fn load_ahead(engine: &Engine, path: &Path) -> io::Result<std::result
 /// Returns the code of a component, with its state.
 fn content(engine: &Engine, bytes: &[u8], compiler: &Compiler) -> Result<Vec<u8>> {
     let component = checked(bytes)?;
-    let compiled = compiler.run(engine, component)?;
-    if !compiled.takes_state {
-        return Ok(compiled.code);
-    }
-    let apart = TakenApart::of(component)?;
-    if tenon_memory::is_portable() {
-        return compiled.whole(&apart);
-    }
-    let mut content = compiled.shared(&apart)?;
-    drop(compiled);
-    let image = Image::of(&apart.state, PAGE as u64).ok_or_else(unfit)?;
-    let (offset, length) = (content.len() as u64, image.bytes.len() as u64);
-    let group = apart.group();
-    let trailer = StateTrailer { offset, length, start: image.offset, size: apart.state.size(), group };
-    content.extend(image.bytes);
+    let Some(snapshot) = Snapshot::of(component) else { return compiler.run(engine, component) };
+    let mut content = snapshot.compiled(engine, component, compiler)?;
+    content.resize(content.len().next_multiple_of(PAGE), 0);
+    let trailer = snapshot.trailer(content.len() as u64);
+    content.extend(snapshot.image.bytes);
     content.extend(trailer.encode());
     Ok(content)
 }
@@ -195,8 +179,7 @@ impl Trailer {
 
 /// Returns the version that must be the same where code is compiled and where it is loaded.
 fn compatible() -> String {
-    let mode = if tenon_memory::is_portable() { " portable" } else { "" };
-    format!("{FORMAT_VERSION} {}{mode}", env!("CARGO_PKG_VERSION"))
+    format!("{FORMAT_VERSION} {}", env!("CARGO_PKG_VERSION"))
 }
 
 /// Pads a text of at most `N` bytes with zeros.
@@ -221,7 +204,7 @@ mod tests {
 
     fn config() -> Config {
         let mut config = Config::new();
-        config.epoch_interruption(true);
+        config.epoch_interruption(true).memory_init_cow(false);
         config.with_host_memory(std::sync::Arc::new(tenon_memory::Memories::new(2)));
         config
     }
@@ -272,14 +255,13 @@ mod tests {
             unsafe { load_ahead(&engine, &path) }.unwrap().unwrap()
         };
         let (one, two, larger) = (load(2, 7, b"a"), load(2, 7, b"b"), load(3, 7, b"c"));
-        for same in [&two, &larger] {
-            assert_eq!(same.component().image_range() == one.component().image_range(), !tenon_memory::is_portable());
+        let smaller = load(1, 7, b"d");
+        for same in [&two, &larger, &smaller] {
+            assert!(same.component().image_range() == one.component().image_range());
         }
-        // Other globals, and a smaller memory than that of the code that is loaded.
-        for other in [load(2, 8, b"d"), load(1, 7, b"d")] {
-            assert!(other.component().image_range() != one.component().image_range());
-            assert_eq!(byte(&other).await, 100);
-        }
+        let other_globals = load(2, 8, b"d");
+        assert!(other_globals.component().image_range() != one.component().image_range());
+        assert_eq!((byte(&smaller).await, byte(&other_globals).await), (100, 100));
         assert_eq!((byte(&one).await, byte(&two).await, byte(&larger).await), (97, 98, 99));
         drop(one);
         assert_eq!(byte(&two).await, 98);

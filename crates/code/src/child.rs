@@ -20,15 +20,14 @@ use std::time::Duration;
 use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use wasmtime::{Engine, Result};
 
-use crate::compile::{Compiled, compile};
+use crate::compile::compile;
 use crate::compiler::{Compiler, OverBound};
 
 const MAGIC: &[u8; 8] = b"tenonobj";
 
 /// Outcome codes.
-const WHOLE: u64 = 0;
-const TAKES_STATE: u64 = 1;
-const FAILED: u64 = 2;
+const COMPILED: u64 = 0;
+const FAILED: u64 = 1;
 
 /// Environment variables that a child gets, because it needs them to find programs and libraries, and to compile as its
 /// parent does.
@@ -50,7 +49,7 @@ pub(crate) fn ask(
     engine: &Engine,
     component: &[u8],
     bounds: &Compiler,
-) -> Result<Compiled> {
+) -> Result<Vec<u8>> {
     wasmtime::ensure!(std::env::var_os(IS_CHILD).is_none(), "a compiler process cannot load components");
     let variables = VARIABLES.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
     let child = Command::new(program)
@@ -124,7 +123,7 @@ fn death(ended: ExitStatus, said: &str, bounds: &Compiler) -> wasmtime::Error {
 }
 
 /// Parses the answer of a child. None when it is incomplete.
-fn outcome(answer: &[u8]) -> Option<Result<Compiled>> {
+fn outcome(answer: &[u8]) -> Option<Result<Vec<u8>>> {
     let rest = answer.strip_prefix(MAGIC)?;
     let (outcome, rest) = rest.split_first_chunk()?;
     let (length, content) = rest.split_first_chunk()?;
@@ -132,9 +131,7 @@ fn outcome(answer: &[u8]) -> Option<Result<Compiled>> {
         return None;
     }
     match u64::from_le_bytes(*outcome) {
-        outcome @ (WHOLE | TAKES_STATE) => {
-            Some(Ok(Compiled { code: content.to_vec(), takes_state: outcome == TAKES_STATE }))
-        }
+        COMPILED => Some(Ok(content.to_vec())),
         FAILED => Some(Err(wasmtime::Error::msg(String::from_utf8_lossy(content).into_owned()))),
         _ => None,
     }
@@ -166,7 +163,7 @@ pub fn serve(engines: impl IntoIterator<Item = Result<Engine>>) -> Result<()> {
     }
     bound(number(2), number(3));
     let (outcome, content) = match compile(&engine, &component) {
-        Ok(Compiled { code, takes_state }) => (if takes_state { TAKES_STATE } else { WHOLE }, code),
+        Ok(code) => (COMPILED, code),
         Err(error) => (FAILED, format!("{error:#}").into_bytes()),
     };
     let mut stdout = io::stdout().lock();

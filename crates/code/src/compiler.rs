@@ -15,7 +15,7 @@ use std::time::Duration;
 use wasmtime::{Engine, Result};
 
 use crate::child;
-use crate::compile::{Compiled, compile};
+use crate::compile::compile;
 
 /// Abandoned threads after which this process compiles no more components.
 const MAX_LEFT: usize = 4;
@@ -45,14 +45,14 @@ pub enum OverBound {
 
 impl Compiler {
     /// Compiles a component that was screened.
-    pub(crate) fn run(&self, engine: &Engine, component: &[u8]) -> Result<Compiled> {
+    pub(crate) fn run(&self, engine: &Engine, component: &[u8]) -> Result<Vec<u8>> {
         match self.command.split_first() {
             Some((program, arguments)) => child::ask(program, arguments, engine, component, self),
             None => self.on_thread(engine, component),
         }
     }
 
-    fn on_thread(&self, engine: &Engine, component: &[u8]) -> Result<Compiled> {
+    fn on_thread(&self, engine: &Engine, component: &[u8]) -> Result<Vec<u8>> {
         static LEFT: AtomicUsize = AtomicUsize::new(0);
         wasmtime::ensure!(
             LEFT.load(Ordering::Relaxed) < MAX_LEFT,

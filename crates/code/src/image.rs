@@ -16,11 +16,10 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// Lays out the segments as wasmtime's compiler does: cuts surrounding zeros off, then widens to whole pages. None
-    /// when a segment does not fit into the memory, or the image is too large.
+    /// Lays out the segments: cuts surrounding zeros off, then widens to whole pages. None when a segment does not fit into the
+    /// memory, or the image is too large.
     pub(crate) fn of(state: &State<'_>, page: u64) -> Option<Self> {
         let size = state.size();
-        // The compiler places data before it cuts zeros off; the result is the same.
         let nonzero = state.segments.iter().filter_map(|segment| {
             let first = segment.data.iter().position(|byte| *byte != 0)? as u64;
             let last = segment.data.iter().rposition(|byte| *byte != 0)? as u64;

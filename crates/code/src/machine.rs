@@ -9,16 +9,12 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 
+use wasmtime::Engine;
 use wasmtime::component::Component;
-use wasmtime::{Engine, Result};
-
-use crate::trailer::MachineTrailer;
 
 /// Machine code that is ready to be linked.
 pub(crate) struct Machine {
     component: Component,
-    /// Initial memory size in bytes that the code declares. It serves memories of this size and larger ones.
-    declared: u64,
     /// True when the code is mapped from a file, so that its pages can be released.
     mapped: bool,
     /// Modules that use the code and are not idle.
@@ -26,33 +22,13 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// Wraps code that serves one module only.
-    pub(crate) fn whole(component: Component, mapped: bool) -> Self {
-        Self { component, declared: 0, mapped: mapped && !tenon_memory::is_portable(), users: AtomicUsize::new(0) }
-    }
-
-    /// Wraps shared code, which ends `behind` bytes before the end of what wasmtime loaded.
-    ///
-    /// # Errors
-    ///
-    /// When it has no trailer.
-    pub(crate) fn shared(component: Component, mapped: bool, behind: usize) -> Result<Self> {
-        let range = component.image_range();
-        let length = range.end.addr() - range.start.addr();
-        // SAFETY: these are the bytes that the component holds. They are initialized and do not change while it lives.
-        let loaded = unsafe { std::slice::from_raw_parts(range.start, length) };
-        let code = length.checked_sub(behind).and_then(|end| loaded.get(..end));
-        let trailer = code.and_then(MachineTrailer::of);
-        let declared = trailer.ok_or_else(|| wasmtime::format_err!("the shared code has no trailer"))?.declared;
-        Ok(Self { declared, ..Self::whole(component, mapped) })
+    /// Wraps code that was loaded.
+    pub(crate) fn new(component: Component, mapped: bool) -> Self {
+        Self { component, mapped: mapped && !tenon_memory::is_portable(), users: AtomicUsize::new(0) }
     }
 
     pub(crate) fn component(&self) -> &Component {
         &self.component
-    }
-
-    pub(crate) fn declared(&self) -> u64 {
-        self.declared
     }
 
     /// Counts a module that uses the code.
@@ -117,11 +93,9 @@ impl Entry {
 pub(crate) struct Machines<'a>(MutexGuard<'a, Vec<Weak<Machine>>>);
 
 impl Machines<'_> {
-    /// Finds code of an engine for memories of `size` bytes: of several, the one that serves most memories.
-    pub(crate) fn find(&self, engine: &Engine, size: u64) -> Option<Arc<Machine>> {
-        let fits =
-            |machine: &Arc<Machine>| Engine::same(machine.component.engine(), engine) && machine.declared <= size;
-        self.0.iter().filter_map(Weak::upgrade).filter(fits).min_by_key(|machine| machine.declared)
+    /// Finds code of an engine.
+    pub(crate) fn find(&self, engine: &Engine) -> Option<Arc<Machine>> {
+        self.0.iter().filter_map(Weak::upgrade).find(|machine| Engine::same(machine.component.engine(), engine))
     }
 
     /// Adds code that was loaded.

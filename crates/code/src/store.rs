@@ -3,8 +3,7 @@
 //!
 //! ```text
 //!  <digest of a component>.image    its memory, and the digest of its shared code
-//!  <digest of shared code>.shared   machine code for all components that differ only in their memory
-//!  <digest of the rest>.template    a second name of shared code: it is the source of code with other globals
+//!  <digest of the rest>.shared      machine code for all components that differ only in their memory
 //!  <digest of a component>.cwasm    machine code of one component that shares none
 //! ```
 //!
@@ -28,24 +27,21 @@ use tenon_trusted_folder::{Folder, digest, hex};
 use wasmtime::component::Component;
 use wasmtime::{Engine, Result};
 
-use crate::artifact;
 use crate::code::Code;
-use crate::compile::TakenApart;
+use crate::compile::Snapshot;
 use crate::compiler::Compiler;
-use crate::image;
 use crate::machine::Machine;
 
 /// Cache format version; bump it when code generation or validation changes.
-pub(crate) const FORMAT_VERSION: u32 = 7;
+pub(crate) const FORMAT_VERSION: u32 = 8;
 
 /// Extensions of a component's code, of its state, and of code that serves components with other states.
 const CODE: &str = "cwasm";
 const STATE: &str = "image";
 const SHARED: &str = "shared";
-const TEMPLATE: &str = "template";
 
 /// Number of files kept of each extension, beyond one for each component that a server uses. Each save in `tenon dev`
-/// makes a state of 2 MB. Each version of Tenon makes shared code of 37 MB. A state marks its shared code as used
+/// makes a state of 2 MB. Each version of Tenon makes shared code of 6 MB. A state marks its shared code as used
 /// whenever it is used, so shared code is not removed before the states that need it.
 const KEPT: usize = 24;
 
@@ -173,15 +169,9 @@ impl<'a> Store<'a> {
             return Ok(code);
         }
         let component = checked(bytes)?;
-        let Ok(apart) = TakenApart::of(component) else {
-            return self.keep_whole(&digest, &compiler.run(self.engine, component)?.code);
-        };
-        if tenon_memory::is_portable() {
-            return self.completed(&digest, component, &apart, compiler);
-        }
-        match image::Image::of(&apart.state, image::PAGE as u64).filter(|image| !image.bytes.is_empty()) {
-            Some(image) => self.sharing(&digest, component, &apart, &image, compiler),
-            None => self.keep_whole(&digest, &compiler.run(self.engine, component)?.code),
+        match Snapshot::of(component) {
+            Some(snapshot) => self.sharing(&digest, component, &snapshot, compiler),
+            None => self.keep_whole(&digest, &compiler.run(self.engine, component)?),
         }
     }
 
@@ -192,27 +182,6 @@ impl<'a> Store<'a> {
         if folder.holds(&name) { self.map_whole(&name) } else { self.kept_state(digest) }
     }
 
-    /// Puts a component's state into code of its own (portable mode).
-    fn completed(
-        &self,
-        digest: &[u8; 32],
-        component: &[u8],
-        apart: &TakenApart<'_>,
-        compiler: &Compiler,
-    ) -> Result<Code> {
-        let name = self.name(&apart.rest, SHARED);
-        if let Some(code) = self.folder.as_ref().and_then(|folder| folder.read(&name))
-            && let Some(code) = artifact::with_state(&code, apart.module, &apart.state)
-        {
-            return self.keep_whole(digest, &code);
-        }
-        let compiled = compiler.run(self.engine, component)?;
-        if compiled.takes_state {
-            self.write(&name, SHARED, &compiled.code);
-        }
-        self.keep_whole(digest, &compiled.whole(apart)?)
-    }
-
     /// Stores a component's own code and maps it. Mapped pages are shared and can be dropped, other memory cannot.
     fn keep_whole(&self, digest: &[u8; 32], code: &[u8]) -> Result<Code> {
         let name = self.name(digest, CODE);
@@ -221,14 +190,14 @@ impl<'a> Store<'a> {
             || {
                 // SAFETY: the code was compiled by this engine and has not left this process.
                 let component = unsafe { Component::deserialize(self.engine, code) }?;
-                Ok(Code::new(Arc::new(Machine::whole(component, false)), None))
+                Ok(Code::new(Arc::new(Machine::new(component, false)), None))
             },
             Ok,
         )
     }
 
     fn map_whole(&self, name: &str) -> Option<Code> {
-        Some(Code::new(Arc::new(Machine::whole(self.map(name)?, true)), None))
+        Some(Code::new(Arc::new(Machine::new(self.map(name)?, true)), None))
     }
 
     /// Writes a file, if there is a folder to write to, and removes old files of its kind. False when it was not
@@ -260,7 +229,7 @@ impl<'a> Store<'a> {
     /// Names code by its inputs: a digest, the cache format, and the engine's version and configuration.
     fn name(&self, digest: &[u8], extension: &str) -> String {
         let mut hasher = DefaultHasher::new();
-        (FORMAT_VERSION, tenon_memory::is_portable()).hash(&mut hasher);
+        FORMAT_VERSION.hash(&mut hasher);
         self.engine.precompile_compatibility_hash().hash(&mut hasher);
         format!("{}-{:016x}.{extension}", hex(digest), hasher.finish())
     }

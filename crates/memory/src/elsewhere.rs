@@ -1,9 +1,7 @@
-//! The same for systems other than Linux: nothing is shared, kept or reset, and wasmtime makes memories and stacks itself.
+//! The same for systems other than Linux: nothing is kept or reset, and wasmtime makes stacks itself.
 //!
 //! The feature `elsewhere` compiles this on Linux, so that it is checked where no other system is at hand.
 
-use std::fs::File;
-use std::future::Future;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicI32;
@@ -11,8 +9,10 @@ use std::sync::atomic::AtomicI32;
 use wasmtime::Config;
 
 use crate::Usage;
+use crate::image::Image;
+use crate::portable::Once;
 
-/// No memories: wasmtime makes them.
+/// No memories that are kept.
 #[derive(Clone)]
 pub struct Memories;
 
@@ -20,21 +20,15 @@ pub struct Memories;
 #[derive(Clone)]
 pub struct Stacks;
 
-/// There is none: memories start as wasmtime initializes them.
-pub enum Image {}
-
 /// There is none: no memory is reset.
 pub enum Live {}
 
 /// There is none: nothing tells a process that was forked.
 pub enum PerProcess {}
 
-/// Leaves an engine's memories and stacks to wasmtime.
-pub fn configure(_: &mut Config, _: &Memories, _: &Stacks) {}
-
-/// Does what instantiates a module.
-pub async fn providing<T>(_: Option<&Arc<Image>>, instantiate: impl Future<Output = T>) -> (T, Option<Live>) {
-    (instantiate.await, None)
+/// Has an engine use memories that are used once.
+pub fn configure(config: &mut Config, _: &Memories, _: &Stacks) {
+    config.with_host_memory(Arc::new(Once));
 }
 
 impl Memories {
@@ -45,14 +39,10 @@ impl Memories {
     }
 
     /// Nothing is kept.
-    pub fn release(&self, image: &Arc<Image>) {
-        match **image {}
-    }
+    pub fn release(&self, _: &Arc<Image>) {}
 
     /// Nothing is kept.
-    pub fn forget(&self, image: &Arc<Image>) {
-        match **image {}
-    }
+    pub fn forget(&self, _: &Arc<Image>) {}
 
     /// Nothing is kept.
     pub fn trim(&self) {}
@@ -75,38 +65,6 @@ impl Stacks {
     #[must_use]
     pub fn used(&self) -> usize {
         0
-    }
-}
-
-impl Image {
-    /// There is none.
-    ///
-    /// # Errors
-    ///
-    /// `Unsupported`, always.
-    ///
-    /// # Safety
-    ///
-    /// None is needed here; the Linux version needs one.
-    pub unsafe fn of_file(_: File, _: u64, _: usize, _: usize, _: usize, _: usize) -> io::Result<Self> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-
-    /// Its size in bytes.
-    #[must_use]
-    pub fn size(&self) -> usize {
-        match *self {}
-    }
-
-    /// The initial size that the module declares.
-    #[must_use]
-    pub fn declared(&self) -> usize {
-        match *self {}
-    }
-
-    /// Lets go of it.
-    pub fn release(&self) {
-        match *self {}
     }
 }
 

@@ -2,8 +2,11 @@
 
 use std::fs::File;
 use std::io;
+#[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::FileExt;
 
+#[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 use crate::content::{Content, Pages};
 use crate::region::PAGE;
 
@@ -16,6 +19,8 @@ pub struct Image {
     size: usize,
     /// Initial size that the module declares. Modules that share code may start with larger memories than it declares.
     declared: usize,
+    length: usize,
+    #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
     content: Content,
 }
 
@@ -46,7 +51,16 @@ impl Image {
         if !aligned || !fits || !is_there || length == 0 {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "the image does not fit"));
         }
-        Ok(Self { file, offset, start, size, declared, content: Content::new(length)? })
+        Ok(Self {
+            file,
+            offset,
+            start,
+            size,
+            declared,
+            length,
+            #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
+            content: Content::new(length)?,
+        })
     }
 
     /// Returns the size in bytes of the memory that starts with this image.
@@ -63,9 +77,16 @@ impl Image {
 
     /// Releases the cached pages of the file; they are read again on their next use.
     pub fn release(&self) {
+        #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
         self.content.release();
     }
 
+    /// Reads it all. `into` has its length.
+    pub(crate) fn read(&self, into: &mut [u8]) -> io::Result<()> {
+        self.file.read_exact_at(into, self.offset)
+    }
+
+    #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
     pub(crate) fn file(&self) -> (BorrowedFd<'_>, u64) {
         (self.file.as_fd(), self.offset)
     }
@@ -76,9 +97,10 @@ impl Image {
 
     /// Returns its length in bytes.
     pub(crate) fn length(&self) -> usize {
-        self.content.len()
+        self.length
     }
 
+    #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
     pub(crate) fn content(&self) -> Pages<'_> {
         self.content.of(&self.file, self.offset)
     }

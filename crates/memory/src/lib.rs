@@ -21,17 +21,15 @@ mod content;
 mod elsewhere;
 #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 mod faults;
-#[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 mod image;
 #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 mod memories;
 #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 mod per_process;
-#[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
+mod portable;
 mod providing;
 #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 mod quiet;
-#[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 mod region;
 #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 mod scan;
@@ -47,13 +45,12 @@ use std::sync::LazyLock;
 
 pub use allocator::{keep_little, trim};
 #[cfg(any(not(target_os = "linux"), feature = "elsewhere"))]
-pub use elsewhere::{Image, Live, Memories, PerProcess, Stacks, configure, providing};
+pub use elsewhere::{Live, Memories, PerProcess, Stacks, configure};
+pub use {image::Image, providing::providing};
 #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 pub use {
-    image::Image,
     memories::{Live, Memories, configure},
     per_process::PerProcess,
-    providing::providing,
     stacks::Stacks,
 };
 
@@ -71,9 +68,9 @@ pub struct Usage {
 /// The variable that has a process do without what only Linux has.
 const PORTABLE: &str = "TENON_PORTABLE";
 
-/// Reports whether memories and stacks are wasmtime's own, and each instance a fresh one. This crate's own
-/// ways rely on Linux: there, `MADV_DONTNEED` gives back the bytes of the file, and `PAGEMAP_SCAN` tells what was written. With
-/// `TENON_PORTABLE=1` Linux does without as well.
+/// Returns whether each instance is a fresh one, whose memory is made for it. Resetting memories relies on Linux: there,
+/// `MADV_DONTNEED` gives back the bytes of the file, and `PAGEMAP_SCAN` tells what was written. With `TENON_PORTABLE=1` Linux does
+/// without as well.
 #[must_use]
 pub fn is_portable() -> bool {
     static ASKED: LazyLock<bool> = LazyLock::new(|| std::env::var_os(PORTABLE).is_some_and(|value| value == "1"));

@@ -7,7 +7,8 @@ use wasmtime::{Config, LinearMemory, MemoryCreator, MemoryType, Result};
 
 use crate::Usage;
 use crate::image::Image;
-use crate::providing::{made, take};
+use crate::portable::{Once, initial_size};
+use crate::providing::{image, made};
 use crate::slot::Slot;
 use crate::stacks::Stacks;
 
@@ -24,9 +25,11 @@ struct Pool {
     used: AtomicUsize,
 }
 
-/// Has an engine use memories and stacks, unless it is to do without ([`crate::is_portable`]).
+/// Has an engine use memories and stacks, or memories that are used once ([`crate::is_portable`]).
 pub fn configure(config: &mut Config, memories: &Memories, stacks: &Stacks) {
-    if !crate::is_portable() {
+    if crate::is_portable() {
+        config.with_host_memory(Arc::new(Once));
+    } else {
         config.with_host_memory(Arc::new(memories.clone())).with_host_stack(Arc::new(stacks.clone()));
     }
 }
@@ -85,12 +88,8 @@ unsafe impl MemoryCreator for Memories {
         reserved: Option<usize>,
         guard: usize,
     ) -> Result<Box<dyn LinearMemory>, String> {
-        let image = take(minimum);
-        // Modules that share code start with memories of different sizes. Wasmtime takes the size from `byte_size`.
-        let size = image.as_ref().map_or(minimum, |image| image.size());
-        if maximum.is_some_and(|maximum| size > maximum) {
-            return Err("the memory's image is larger than the memory may become".into());
-        }
+        let image = image(minimum);
+        let size = initial_size(image.as_ref(), minimum, maximum)?;
         let capacity = reserved.unwrap_or(size).max(size);
         let length = capacity.checked_add(guard).ok_or("the memory is too large")?;
         let slot = self.pool.take(image.as_ref(), length, size);

@@ -6,46 +6,40 @@ use std::mem;
 use std::pin::pin;
 use std::sync::Arc;
 
+use crate::Live;
 use crate::image::Image;
-use crate::memories::Live;
 
 thread_local! {
-    static PROVIDED: RefCell<Provided> = const { RefCell::new(Provided::Nothing) };
+    static PROVIDED: RefCell<Option<Provided>> = const { RefCell::new(None) };
 }
 
-/// The image that the caller provides, then the memory that it gets.
-#[derive(Default)]
-enum Provided {
-    #[default]
-    Nothing,
-    Image(Arc<Image>),
-    Memory(Live),
+/// The image that the caller provides, and the memories that start with it.
+struct Provided {
+    image: Arc<Image>,
+    memories: Vec<Live>,
 }
 
-/// Runs `instantiate`; its first memory of the size that the image's module declares is backed by the image. That memory
-/// starts with the image's own size. It is returned too.
+/// Runs `instantiate`. Memories of the size that the image's module declares, which no other module has, start with the image,
+/// and with its size. The memory is returned, too, if there is exactly one.
 pub async fn providing<T>(image: Option<&Arc<Image>>, instantiate: impl Future<Output = T>) -> (T, Option<Live>) {
     let mut instantiate = pin!(instantiate);
-    let mut provided = image.cloned().map_or(Provided::Nothing, Provided::Image);
+    let mut provided = image.map(|image| Provided { image: Arc::clone(image), memories: Vec::new() });
     // One poll runs on one thread, but the next one may run on another.
-    poll_fn(move |context| {
-        let polled = {
-            let _providing = Providing::new(&mut provided);
-            instantiate.as_mut().poll(context)
-        };
-        polled.map(|made| match mem::take(&mut provided) {
-            Provided::Memory(memory) => (made, Some(memory)),
-            _ => (made, None),
-        })
+    let made = poll_fn(|context| {
+        let _providing = Providing::new(&mut provided);
+        instantiate.as_mut().poll(context)
     })
-    .await
+    .await;
+    let mut memories = provided.map(|provided| provided.memories).unwrap_or_default();
+    let memory = memories.pop();
+    (made, memory.filter(|_| memories.is_empty()))
 }
 
 /// Provides a value on this thread during its lifetime, then stores what is left of it in its place.
-struct Providing<'a>(&'a mut Provided);
+struct Providing<'a>(&'a mut Option<Provided>);
 
 impl<'a> Providing<'a> {
-    fn new(left: &'a mut Provided) -> Self {
+    fn new(left: &'a mut Option<Provided>) -> Self {
         PROVIDED.set(mem::take(left));
         Self(left)
     }
@@ -57,18 +51,19 @@ impl Drop for Providing<'_> {
     }
 }
 
-/// Takes the image for a memory with this declared initial size.
-pub(crate) fn take(declared: usize) -> Option<Arc<Image>> {
-    PROVIDED.with_borrow_mut(|provided| match mem::take(provided) {
-        Provided::Image(image) if image.declared() == declared => Some(image),
-        other => {
-            *provided = other;
-            None
-        }
+/// Returns the image for a memory with this declared initial size.
+pub(crate) fn image(declared: usize) -> Option<Arc<Image>> {
+    PROVIDED.with_borrow(|provided| {
+        let image = &provided.as_ref()?.image;
+        (image.declared() == declared).then(|| Arc::clone(image))
     })
 }
 
-/// Stores the memory that starts with the image.
+/// Stores a memory that starts with the image.
 pub(crate) fn made(memory: Live) {
-    PROVIDED.set(Provided::Memory(memory));
+    PROVIDED.with_borrow_mut(|provided| {
+        if let Some(provided) = provided {
+            provided.memories.push(memory);
+        }
+    });
 }

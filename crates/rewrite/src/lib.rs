@@ -15,7 +15,7 @@ mod service;
 mod state;
 
 pub use handler::inner_handler;
-pub use restore::{RESTORE, with_restore};
+pub use restore::{RESTORE, exports_restore, with_restore};
 pub use rewrite::{Error, Known, Rewrite};
 pub use service::{SERVICE, is_service};
-pub use state::{EngineModule, Global, Segment, State, StateError, constant};
+pub use state::{Apart, EngineModule, Global, Segment, State, StateError, constant};

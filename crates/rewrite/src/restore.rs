@@ -23,13 +23,14 @@ use wasm_encoder::{
     FunctionSection, ImportSection, InstanceSection, Instruction, Module, ModuleArg, ModuleSection, TypeSection,
 };
 use wasmparser::{
-    CanonicalFunction, CanonicalOption, ComponentAlias, ComponentExternalKind, ComponentType, ComponentTypeRef,
-    Instance, Parser, Payload, Validator, WasmFeatures,
+    CanonicalFunction, CanonicalOption, ComponentAlias, ComponentExportSectionReader, ComponentExternalKind,
+    ComponentType, ComponentTypeRef, Instance, Parser, Payload, Validator, WasmFeatures,
 };
 
 use self::module::CoreModule;
 use crate::rewrite::{Error, Rewrite};
-use crate::section::{CORE_MODULE, PREAMBLE, Section, sections};
+use crate::section::{COMPONENT_EXPORT, CORE_MODULE, PREAMBLE, Section, sections};
+use crate::state::StateError;
 
 /// Export that resets the globals of a component's modules to their initial values. It has no parameters and no
 /// results. A component must not bring its own.
@@ -84,6 +85,24 @@ pub fn with_restore(component: &[u8], features: WasmFeatures) -> Result<Vec<u8>,
     let instances: Vec<u32> = restored.into_iter().map(|(_, instance)| instance).collect();
     append(&mut made, &instances, counts)?;
     Ok(made)
+}
+
+/// Returns whether a component exports [`RESTORE`].
+///
+/// # Errors
+///
+/// When it is malformed.
+pub fn exports_restore(component: &[u8]) -> Result<bool, StateError> {
+    for section in sections(component, PREAMBLE..component.len())? {
+        if section.id == COMPONENT_EXPORT {
+            for export in ComponentExportSectionReader::new(section.reader(component))? {
+                if export?.name.name == RESTORE {
+                    return Ok(true);
+                }
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// Number of items of each kind in a component. An added item gets the next number.

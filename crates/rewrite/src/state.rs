@@ -1,16 +1,14 @@
 //! Splits a component into its engine and the state that a snapshot gave it.
 //!
-//! The engine is the component's largest core module. Its state is everything that a snapshot changes: the size and
-//! content of its memory, and the values of its mutable globals. A digest covers the rest, other modules included. Two
-//! components with the same digest have the same code.
+//! The engine is the component's largest core module. A snapshot changes the size and content of its memory, and the values of
+//! its mutable globals. Components that differ in their memory only are the same without it, and have the same code.
 
 use std::ops::Range;
 
-use sha2::{Digest, Sha256};
-use wasm_encoder::Encode;
+use wasm_encoder::{DataCountSection, DataSection, Encode, MemorySection, MemoryType, Section as _};
 use wasmparser::{
-    BinaryReader, BinaryReaderError, CodeSectionReader, DataKind, DataSectionReader, GlobalSectionReader,
-    MemorySectionReader, Operator, Parser,
+    BinaryReader, BinaryReaderError, CodeSectionReader, DataKind, DataSectionReader, MemorySectionReader, Operator,
+    Parser,
 };
 
 use crate::section::{
@@ -72,14 +70,23 @@ impl State<'_> {
     }
 }
 
+/// A component that was taken apart.
+#[derive(Clone, Debug)]
+pub struct Apart<'a> {
+    /// Size and content of the engine's memory, without globals.
+    pub state: State<'a>,
+    /// Initial size of that memory in `rest`, in pages. No other module's memory has it.
+    pub declared: u64,
+    /// The component without the content of that memory. Components that differ in it only have the same one.
+    pub rest: Vec<u8>,
+}
+
 /// The position of the engine in a component.
 #[derive(Clone, Debug)]
 pub struct EngineModule<'a> {
     bytes: &'a [u8],
     /// The sections around the engine's sections, from the outermost nested component to the core module itself.
     pub path: Vec<Section>,
-    /// Number of the engine among all core modules, in file order.
-    pub module: u32,
 }
 
 impl<'a> EngineModule<'a> {
@@ -93,10 +100,9 @@ impl<'a> EngineModule<'a> {
             return Err(StateError::Foreign("it is not a component"));
         }
         let modules = core_modules(bytes)?;
-        let largest = modules.iter().enumerate().max_by_key(|(_, path)| path.last().map(|module| module.content.len()));
-        let (index, path) = largest.ok_or(StateError::Foreign("it has no core module"))?;
-        let module = u32::try_from(index).map_err(|_| StateError::Foreign("it has too many core modules"))?;
-        Ok(Self { bytes, path: path.clone(), module })
+        let largest = modules.into_iter().max_by_key(|path| path.last().map(|module| module.content.len()));
+        let path = largest.ok_or(StateError::Foreign("it has no core module"))?;
+        Ok(Self { bytes, path })
     }
 
     /// Lists the sections of the engine.
@@ -136,22 +142,26 @@ impl<'a> EngineModule<'a> {
         content
     }
 
-    /// Returns the engine's state, and the digest of the rest of the component.
+    /// Splits the component into the engine's memory and everything else. The values of mutable globals stay where they are.
     ///
     /// # Errors
     ///
     /// When the engine has features that no snapshot has, such as two memories or data at a computed address.
-    pub fn take_apart(&self) -> Result<(State<'a>, [u8; 32]), StateError> {
+    pub fn take_apart(&self) -> Result<Apart<'a>, StateError> {
         if !self.has_its_data()? {
             return Err(StateError::Foreign("it announces another number of data segments than it has"));
         }
-        let mut state = State::default();
-        let mut digest = Sha256::new();
-        self.digest(PREAMBLE..self.bytes.len(), 0, &mut state, &mut digest)?;
-        if state.pages == 0 {
-            return Err(StateError::Foreign("it has no memory"));
+        let fixed = self.fixed_segments()?;
+        if !self.names_fixed_data_only(fixed)? {
+            return Err(StateError::Foreign("its code refers to data that a snapshot replaces"));
         }
-        Ok((state, digest.finalize().into()))
+        let mut apart = Apart { state: State::default(), declared: self.unused_size()?, rest: Vec::new() };
+        let mut rest = self.bytes[..PREAMBLE].to_vec();
+        self.write_rest(PREAMBLE..self.bytes.len(), 0, fixed, &mut apart, &mut rest)?;
+        if apart.state.pages < apart.declared {
+            return Err(StateError::Foreign("it has no memory, or a small one beside others"));
+        }
+        Ok(Apart { rest, ..apart })
     }
 
     /// Returns the engine without its state: the contents of the sections that a snapshot leaves as they are. All components
@@ -182,17 +192,8 @@ impl<'a> EngineModule<'a> {
         Ok(announced.read_var_u32()? == found)
     }
 
-    /// Returns whether code refers only to data segments that every state has. The number of active segments differs
-    /// from state to state. Passive ones are in the digest with their numbers.
-    ///
-    /// # Errors
-    ///
-    /// When a section is malformed.
-    pub fn names_fixed_data_only(&self) -> Result<bool, StateError> {
-        // Code that refers to data needs that section (Core 3.4.10).
-        if self.section(DATA_COUNT)?.is_none() {
-            return Ok(true);
-        }
+    /// Returns the number of data segments up to the last passive one. Code refers to passive ones by number, so these stay.
+    fn fixed_segments(&self) -> Result<u32, StateError> {
         let mut fixed = 0;
         if let Some(data) = self.section(DATA)? {
             for (index, data) in (0_u32..).zip(DataSectionReader::new(data)?) {
@@ -200,6 +201,15 @@ impl<'a> EngineModule<'a> {
                     fixed = index + 1;
                 }
             }
+        }
+        Ok(fixed)
+    }
+
+    /// Returns whether code refers to the first `fixed` data segments only.
+    fn names_fixed_data_only(&self, fixed: u32) -> Result<bool, StateError> {
+        // Code that refers to data needs that section (Core 3.4.10).
+        if self.section(DATA_COUNT)?.is_none() {
+            return Ok(true);
         }
         let Some(code) = self.section(CODE)? else { return Ok(true) };
         for body in CodeSectionReader::new(code)? {
@@ -215,43 +225,70 @@ impl<'a> EngineModule<'a> {
         Ok(true)
     }
 
-    /// Feeds the sections in `range` to the digest. `depth` counts the sections around it on the path to the engine.
-    fn digest(
+    /// Returns the smallest number of pages that no other module's memory has at first.
+    fn unused_size(&self) -> Result<u64, StateError> {
+        let mut used = Vec::new();
+        for path in core_modules(self.bytes)? {
+            let Some(module) = path.last().filter(|module| Some(module.start) != self.path.last().map(|own| own.start))
+            else {
+                continue;
+            };
+            for section in sections(self.bytes, module.content.start + PREAMBLE..module.content.end)? {
+                if section.id == MEMORY {
+                    for memory in MemorySectionReader::new(section.reader(self.bytes))? {
+                        used.push(memory?.initial);
+                    }
+                }
+            }
+        }
+        Ok((1..).find(|pages| !used.contains(pages)).unwrap_or(1))
+    }
+
+    /// Writes the sections in `range` without the engine's state. `depth` counts the sections around it on the path to the
+    /// engine.
+    fn write_rest(
         &self,
         range: Range<usize>,
         depth: usize,
-        state: &mut State<'a>,
-        digest: &mut Sha256,
+        fixed: u32,
+        apart: &mut Apart<'a>,
+        into: &mut Vec<u8>,
     ) -> Result<(), StateError> {
         for section in sections(self.bytes, range)? {
-            let content = &self.bytes[section.content.clone()];
             let on_path = self.path.get(depth).is_some_and(|next| next.start == section.start);
-            if on_path && depth + 1 == self.path.len() {
-                digest.update([section.id]);
-                for section in self.sections()? {
-                    self.digest_engine(&section, state, digest)?;
+            if on_path {
+                let mut inner = self.bytes[section.content.start..section.content.start + PREAMBLE].to_vec();
+                if depth + 1 == self.path.len() {
+                    for section in self.sections()? {
+                        self.write_engine(&section, fixed, apart, &mut inner)?;
+                    }
+                } else {
+                    let range = section.content.start + PREAMBLE..section.content.end;
+                    self.write_rest(range, depth + 1, fixed, apart, &mut inner)?;
                 }
-            } else if on_path {
-                digest.update([section.id]);
-                self.digest(section.content.start + PREAMBLE..section.content.end, depth + 1, state, digest)?;
-            } else {
-                // Code does not depend on the tools that made the component.
-                if section.id == CUSTOM && BinaryReader::new(content, 0).read_string()? == "producers" {
-                    continue;
-                }
-                digest.update([section.id]);
-                framed(digest, content);
+                into.push(section.id);
+                inner.encode(into);
+            } else if !self.is_about_tools(&section)? {
+                into.extend_from_slice(&self.bytes[section.start..section.content.end]);
             }
         }
-        // No section has this identifier. It marks the return to the outer section.
-        digest.update([u8::MAX]);
         Ok(())
     }
 
-    fn digest_engine(&self, section: &Section, state: &mut State<'a>, digest: &mut Sha256) -> Result<(), StateError> {
-        let content = &self.bytes[section.content.clone()];
+    /// Returns whether a section lists the tools that made the component. Code does not depend on them.
+    fn is_about_tools(&self, section: &Section) -> Result<bool, StateError> {
+        Ok(section.id == CUSTOM && section.reader(self.bytes).read_string()? == "producers")
+    }
+
+    /// Writes a section of the engine without its state, which is added to `apart`.
+    fn write_engine(
+        &self,
+        section: &Section,
+        fixed: u32,
+        apart: &mut Apart<'a>,
+        into: &mut Vec<u8>,
+    ) -> Result<(), StateError> {
         let reader = section.reader(self.bytes);
-        digest.update([section.id]);
         match section.id {
             MEMORY => {
                 let mut memories = MemorySectionReader::new(reader)?.into_iter();
@@ -269,62 +306,49 @@ impl<'a> EngineModule<'a> {
                 if memory.initial > MAX_PAGES {
                     return Err(StateError::Foreign("its memory exceeds the 32-bit address space"));
                 }
-                state.pages = memory.initial;
-                framed(digest, format!("{:?}", memory.maximum).as_bytes());
-            }
-            GLOBAL => {
-                let globals = GlobalSectionReader::new(reader)?;
-                digest.update(globals.count().to_le_bytes());
-                for (index, global) in (0..).zip(globals) {
-                    let global = global?;
-                    framed(digest, format!("{:?}", global.ty).as_bytes());
-                    let value = constant(&global.init_expr)?;
-                    match value {
-                        Some(value) if global.ty.mutable => state.globals.push((index, value)),
-                        _ => {
-                            let operators = global.init_expr.get_operators_reader().into_iter();
-                            let operators = operators.collect::<Result<Vec<_>, _>>()?;
-                            framed(digest, format!("{operators:?}").as_bytes());
-                        }
-                    }
-                }
+                apart.state.pages = memory.initial;
+                let declared = MemoryType {
+                    minimum: apart.declared,
+                    maximum: memory.maximum,
+                    memory64: false,
+                    shared: false,
+                    page_size_log2: None,
+                };
+                MemorySection::new().memory(declared).append_to(into);
             }
             DATA => {
-                let mut passive = Vec::new();
+                let mut kept = DataSection::new();
                 for (index, data) in (0_u32..).zip(DataSectionReader::new(reader)?) {
                     let data = data?;
                     match data.kind {
-                        // Code refers to passive data by number.
-                        DataKind::Passive => passive.push((index, data.data)),
+                        DataKind::Passive => drop(kept.passive(data.data.iter().copied())),
                         DataKind::Active { memory_index: 0, offset_expr } => {
                             let Some(Global::I32(offset)) = constant(&offset_expr)? else {
                                 return Err(StateError::Foreign("its data is at a computed address"));
                             };
-                            state.segments.push(Segment { offset: offset.cast_unsigned(), data: data.data });
+                            let offset = offset.cast_unsigned();
+                            apart.state.segments.push(Segment { offset, data: data.data });
+                            // It keeps the numbers of those behind it, and is as empty as it is once the instance is made.
+                            if index < fixed {
+                                kept.passive([]);
+                            }
                         }
                         DataKind::Active { .. } => {
                             return Err(StateError::Foreign("it does not have exactly one memory"));
                         }
                     }
                 }
-                digest.update(passive.len().to_le_bytes());
-                for (index, data) in passive {
-                    digest.update(index.to_le_bytes());
-                    framed(digest, data);
+                if fixed > 0 {
+                    kept.append_to(into);
                 }
             }
-            // The number of segments changes (see `has_its_data`).
+            DATA_COUNT if fixed > 0 => DataCountSection { count: fixed }.append_to(into),
             DATA_COUNT => {}
-            _ => framed(digest, content),
+            CUSTOM if self.is_about_tools(section)? => {}
+            _ => into.extend_from_slice(&self.bytes[section.start..section.content.end]),
         }
         Ok(())
     }
-}
-
-/// Feeds bytes with their length, so that other bytes around them cannot give the same digest.
-fn framed(digest: &mut Sha256, bytes: &[u8]) {
-    digest.update(bytes.len().to_le_bytes());
-    digest.update(bytes);
 }
 
 /// Evaluates an expression that is one constant.

@@ -91,7 +91,7 @@ fn a_folder_that_cannot_be_used_costs_the_cache_and_not_the_module() {
 
 fn engine() -> Engine {
     let mut config = wasmtime::Config::new();
-    config.concurrency_support(false);
+    config.concurrency_support(false).memory_init_cow(false);
     config.with_host_memory(std::sync::Arc::new(tenon_memory::Memories::new(2)));
     Engine::new(&config).unwrap()
 }
@@ -156,26 +156,51 @@ async fn a_component_with_another_state_takes_the_code_of_the_first() {
     mark(folder.path(), shared);
     let load = |bytes: &[u8]| compile(&engine, bytes, Some(folder.path()), &here()).unwrap();
 
-    let larger = snapshot(3, 7, &[(100, b"x"), (4_999, b"abc")]);
-    assert!(is_marked(&load(&larger)));
-    assert_eq!(ask(&engine, &larger, Some(folder.path())).await, (98, 7));
+    for (bytes, byte) in
+        [(snapshot(3, 7, &[(100, b"x"), (4_999, b"abc")]), 98), (snapshot(1, 7, &[(5_000, b"s")]), 115)]
+    {
+        assert!(is_marked(&load(&bytes)));
+        assert_eq!(ask(&engine, &bytes, Some(folder.path())).await, (byte, 7));
+    }
     assert_eq!(files(folder.path(), SHARED).len(), 1);
 
-    // Its own code, which is not compiled: the second name of the first one's is the source.
-    mark(folder.path(), &files(folder.path(), TEMPLATE)[0]);
+    // Other globals are in the code.
     let other = snapshot(2, -1, &[(65_535, b"x")]);
-    assert!(is_marked(&load(&other)));
+    assert!(!is_marked(&load(&other)));
     assert_eq!(ask(&engine, &other, Some(folder.path())).await, (0, u32::MAX));
-    assert_eq!((files(folder.path(), SHARED).len(), files(folder.path(), TEMPLATE).len()), (2, 1));
-
-    // The compiler may have relied on the size of the larger memory.
-    let smaller = snapshot(1, 7, &[(5_000, b"s")]);
-    assert!(!is_marked(&load(&smaller)));
-    assert_eq!(ask(&engine, &smaller, Some(folder.path())).await, (115, 7));
     assert_eq!(files(folder.path(), SHARED).len(), 2);
-    assert!(!is_marked(&load(&larger)), "the code for smaller memories serves larger ones");
-    assert_eq!(ask(&engine, &larger, Some(folder.path())).await, (98, 7));
     assert!(files(folder.path(), CODE).is_empty());
+}
+
+/// Two engines in a component, with memories of one size: each has its own, and only one of them an image.
+#[tokio::test]
+async fn the_image_is_for_the_memories_of_its_module() {
+    let (engine, folder) = (engine(), tempfile::tempdir().unwrap());
+    let component = |pages: u32, text: &str| {
+        let text = format!(
+            r#"(component
+                 (core module $other (memory {pages}) (data (i32.const 5000) "o")
+                   (func (export "byte") (result i32) (i32.load8_u (i32.const 5000))))
+                 (core module $engine (memory {pages}) (data (i32.const 5000) "{text}")
+                   (func (export "byte") (result i32) (i32.load8_u (i32.const 5000)))
+                   (func (export "more") (result i32) (i32.add (i32.const 1) (i32.const 2))))
+                 (core instance $o (instantiate $other)) (core instance $e (instantiate $engine))
+                 (core instance $twin (instantiate $engine))
+                 (func (export "other") (result u32) (canon lift (core func $o "byte")))
+                 (func (export "twin") (result u32) (canon lift (core func $twin "byte")))
+                 (func (export "byte") (result u32) (canon lift (core func $e "byte"))))"#
+        );
+        wat::parse_str(text).unwrap()
+    };
+    for (pages, text, byte) in [(2, "abc", 97), (2, "b", 98), (1, "c", 99)] {
+        let code = compile(&engine, &component(pages, text), Some(folder.path()), &here()).unwrap();
+        // No smaller size is left for a memory of one page.
+        assert_eq!(code.image().is_some(), pages > 1);
+        let mut running = Running::new(&code).await;
+        let asked = [running.ask("byte").await, running.ask("twin").await, running.ask("other").await];
+        assert_eq!(asked, [byte, byte, 111], "{text}");
+    }
+    assert_eq!([SHARED, CODE].map(|extension| files(folder.path(), extension).len()), [1, 1]);
 }
 
 #[tokio::test]
@@ -227,11 +252,7 @@ fn code_is_loaded_once_by_components_that_load_at_the_same_time() {
                 .collect();
             loading.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
-        // Code for a memory that is smaller than that of the first component is compiled again, on the first round.
-        let mut loaded: Vec<_> = codes.iter().map(|code| code.component().image_range().start.addr()).collect();
-        loaded.sort_unstable();
-        loaded.dedup();
-        assert!(loaded.len() < 8, "{}", loaded.len());
+        assert!(codes.windows(2).all(|two| two[0].component().image_range() == two[1].component().image_range()));
     }
     let load = |number: u8| {
         let bytes = snapshot(1 + u32::from(number), 7, &[(5_000, &[1 + number])]);
@@ -306,7 +327,7 @@ async fn a_file_that_is_gone_or_foreign_is_made_again() {
     let bytes = snapshot(2, 7, &[(5_000, b"a")]);
     assert_eq!(ask(&engine, &bytes, Some(&folder)).await, (97, 7));
     let file = |extension: &str| files(&folder, extension).remove(0);
-    for extensions in [&[SHARED][..], &[SHARED, TEMPLATE], &[STATE], &[STATE, SHARED, TEMPLATE]] {
+    for extensions in [&[SHARED][..], &[STATE], &[STATE, SHARED]] {
         for extension in extensions {
             fs::remove_file(file(extension)).unwrap();
         }
@@ -323,15 +344,13 @@ async fn a_file_that_is_gone_or_foreign_is_made_again() {
         Folder::open(&folder).unwrap().write(file.file_name().unwrap().to_str().unwrap(), content).unwrap();
     };
     let (code, state) = (fs::read(file(SHARED)).unwrap(), fs::read(file(STATE)).unwrap());
-    let without_trailer = &code[..code.len() - 1];
-    for wrong in [&b"foreign"[..], b"", without_trailer, &state] {
+    for wrong in [&b"foreign"[..], b"", &code[..code.len() - 1], &state] {
         write(SHARED, wrong);
-        write(TEMPLATE, wrong);
         assert_eq!(ask(&engine, &bytes, Some(&folder)).await, (97, 7));
         assert!(fs::read(file(SHARED)).unwrap() == code);
     }
     let mut beyond = state.clone();
-    let size = state.len() - 72 + 32;
+    let size = state.len() - 80 + 32;
     beyond[size..size + 8].copy_from_slice(&4096_u64.to_le_bytes());
     for wrong in [&b"foreign"[..], b"", &state[..state.len() - 1], &state[4096..], &beyond, &code] {
         write(STATE, wrong);
@@ -371,7 +390,7 @@ fn a_state_keeps_its_code() {
     }
     drop(first);
     let count = |extension: &str| files(folder.path(), extension).len();
-    assert_eq!((count(STATE), count(SHARED), count(TEMPLATE)), (KEPT + 1, KEPT + 1, 1));
+    assert_eq!((count(STATE), count(SHARED)), (KEPT + 1, KEPT + 1));
     assert!(cached_bytes(&engine, &bytes(0), Some(folder.path()), 1).is_some());
     let kept = (0..KEPT + 5).filter(|global| cached_bytes(&engine, &bytes(*global), Some(folder.path()), 1).is_some());
     assert_eq!(kept.count(), KEPT + 1);

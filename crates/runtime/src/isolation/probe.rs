@@ -105,7 +105,7 @@ impl Probe {
 
     /// Checks that the first memory equals the component's data, read without wasmtime.
     pub(super) fn check_memory(&self, bytes: &[u8]) -> Result<()> {
-        let (state, _) = tenon_code::EngineModule::find(bytes)?.take_apart()?;
+        let state = tenon_code::EngineModule::find(bytes)?.take_apart()?.state;
         let mut expected = vec![0; usize::try_from(state.pages)? * 65_536];
         for segment in state.segments {
             let at = segment.offset as usize;

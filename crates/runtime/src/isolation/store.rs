@@ -6,6 +6,8 @@
 
 use std::mem::transmute;
 
+use object::read::elf::ElfFile64;
+use object::{LittleEndian, Object, ObjectSection};
 use wasmtime::component::Component;
 use wasmtime::{Global, GlobalType, Memory, Mutability, Ref, Result, Store, Table, Val, ValType};
 use wasmtime_environ::component::{ComponentArtifacts, GlobalInitializer, InstantiateModule};
@@ -61,9 +63,10 @@ impl Layout {
     /// Reads it from wasmtime's metadata of the component's code.
     pub(super) fn of(component: &Component) -> Result<Self> {
         let code = component.serialize()?;
-        let info = tenon_code::section_of_code(&code, ELF_WASMTIME_INFO);
+        let file = ElfFile64::<LittleEndian>::parse(&*code)?;
+        let info = file.section_by_name(ELF_WASMTIME_INFO);
         let info = info.ok_or_else(|| wasmtime::format_err!("the code has no description"))?;
-        let artifacts: ComponentArtifacts = postcard::from_bytes(info)?;
+        let artifacts: ComponentArtifacts = postcard::from_bytes(info.data()?)?;
         let component = &artifacts.info.component;
         let mut instances = Vec::new();
         for initializer in &component.initializers {

@@ -116,6 +116,8 @@ fn compiler(abi: Abi) -> Config {
     config.epoch_interruption(true);
     // Offsets in backtraces, and tables for debuggers: a fifth of the code's size. Windows unwinds by these tables.
     config.generate_address_map(false).native_unwind_info(cfg!(windows));
+    // Memories start with images that `tenon_memory` maps, or as segments say.
+    config.memory_init_cow(false);
     config
 }
 

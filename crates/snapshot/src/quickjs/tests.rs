@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tenon_rewrite::{EngineModule, Global, with_restore};
+use tenon_rewrite::{EngineModule, with_restore};
 use wit_component::{StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
@@ -96,7 +96,7 @@ fn prepared(folder: &Path) -> Engine {
 
 /// Returns the byte at an address of a component's initial memory, or a function that does.
 fn memory_of(component: &[u8]) -> impl Fn(usize) -> u8 {
-    let (state, _) = EngineModule::find(component).unwrap().take_apart().unwrap();
+    let state = EngineModule::find(component).unwrap().take_apart().unwrap().state;
     let mut memory = vec![0; usize::try_from(state.size()).unwrap()];
     for segment in &state.segments {
         memory[segment.offset as usize..][..segment.data.len()].copy_from_slice(segment.data);
@@ -113,15 +113,17 @@ fn a_component_starts_with_the_state_of_its_top_level() {
     assert_eq!(built.printed.as_bytes(), bundle);
     let features = tenon_language::proposals(false);
     wasmparser::Validator::new_with_features(features).validate_all(&built.component).unwrap();
-    let (state, digest) = EngineModule::find(&built.component).unwrap().take_apart().unwrap();
-    assert_eq!(state.pages, 5);
-    assert_eq!(state.globals[..2], [(0, Global::I32(65_536)), (1, Global::I32(1_000))]);
+    let apart = |component| EngineModule::find(component).unwrap().take_apart().unwrap();
+    let made = apart(&built.component);
+    assert_eq!(made.state.pages, 5);
     let byte = memory_of(&built.component);
     assert_eq!([byte(100), byte(300_000), byte(REQUESTS), byte(COLLECTED)], [b'd', 9, 2, 1]);
 
-    // A component with another state and without recorded tools has the same code.
-    let other = engine.build("h.js", b"other", &[], &[]).unwrap();
-    assert_eq!(EngineModule::find(&other.component).unwrap().take_apart().unwrap().1, digest);
+    // A component with another memory and without recorded tools has the same code, and one with other globals has not.
+    let other = engine.build("h.js", &[b"+", &[8; 999][..]].concat(), &[], &[]).unwrap();
+    assert!(apart(&other.component).rest == made.rest);
+    let longer = engine.build("h.js", &[b"+", &[7; 1000][..]].concat(), &[], &[]).unwrap();
+    assert!(apart(&longer.component).rest != made.rest);
 }
 
 #[test]
