@@ -24,7 +24,7 @@ pub(crate) struct Machine {
 impl Machine {
     /// Wraps code that was loaded.
     pub(crate) fn new(component: Component, mapped: bool) -> Self {
-        Self { component, mapped: mapped && !tenon_memory::is_portable(), users: AtomicUsize::new(0) }
+        Self { component, mapped, users: AtomicUsize::new(0) }
     }
 
     pub(crate) fn component(&self) -> &Component {

@@ -32,6 +32,8 @@ mod providing;
 mod quiet;
 mod region;
 #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
+mod remap;
+#[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 mod scan;
 #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 mod slot;
@@ -46,7 +48,10 @@ use std::sync::LazyLock;
 pub use allocator::{keep_little, trim};
 #[cfg(any(not(target_os = "linux"), feature = "elsewhere"))]
 pub use elsewhere::{Live, Memories, PerProcess, Stacks, configure};
-pub use {image::Image, providing::providing};
+pub use {
+    image::Image,
+    providing::{Started, providing},
+};
 #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 pub use {
     memories::{Live, Memories, configure},

@@ -13,26 +13,38 @@ thread_local! {
     static PROVIDED: RefCell<Option<Provided>> = const { RefCell::new(None) };
 }
 
-/// The image that the caller provides, and the memories that start with it.
+/// The image that the caller provides, and its uses.
 struct Provided {
     image: Arc<Image>,
+    is_used: bool,
     memories: Vec<Live>,
 }
 
+/// What became of an image.
+#[derive(Default)]
+pub struct Started {
+    /// True when a memory starts with it.
+    pub is_used: bool,
+    /// That memory, if there is exactly one, and it can be reset.
+    pub memory: Option<Live>,
+}
+
 /// Runs `instantiate`. Memories of the size that the image's module declares, which no other module has, start with the image,
-/// and with its size. The memory is returned, too, if there is exactly one.
-pub async fn providing<T>(image: Option<&Arc<Image>>, instantiate: impl Future<Output = T>) -> (T, Option<Live>) {
+/// and with its size.
+pub async fn providing<T>(image: Option<&Arc<Image>>, instantiate: impl Future<Output = T>) -> (T, Started) {
     let mut instantiate = pin!(instantiate);
-    let mut provided = image.map(|image| Provided { image: Arc::clone(image), memories: Vec::new() });
+    let mut provided = image.map(|image| Provided { image: Arc::clone(image), is_used: false, memories: Vec::new() });
     // One poll runs on one thread, but the next one may run on another.
     let made = poll_fn(|context| {
         let _providing = Providing::new(&mut provided);
         instantiate.as_mut().poll(context)
     })
     .await;
-    let mut memories = provided.map(|provided| provided.memories).unwrap_or_default();
-    let memory = memories.pop();
-    (made, memory.filter(|_| memories.is_empty()))
+    let started = provided.map(|Provided { is_used, mut memories, .. }| {
+        let memory = memories.pop();
+        Started { is_used, memory: memory.filter(|_| memories.is_empty()) }
+    });
+    (made, started.unwrap_or_default())
 }
 
 /// Provides a value on this thread during its lifetime, then stores what is left of it in its place.
@@ -53,13 +65,15 @@ impl Drop for Providing<'_> {
 
 /// Returns the image for a memory with this declared initial size.
 pub(crate) fn image(declared: usize) -> Option<Arc<Image>> {
-    PROVIDED.with_borrow(|provided| {
-        let image = &provided.as_ref()?.image;
-        (image.declared() == declared).then(|| Arc::clone(image))
+    PROVIDED.with_borrow_mut(|provided| {
+        let provided = provided.as_mut().filter(|provided| provided.image.declared() == declared)?;
+        provided.is_used = true;
+        Some(Arc::clone(&provided.image))
     })
 }
 
-/// Stores a memory that starts with the image.
+/// Stores a memory that starts with the image and can be reset.
+#[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 pub(crate) fn made(memory: Live) {
     PROVIDED.with_borrow_mut(|provided| {
         if let Some(provided) = provided {

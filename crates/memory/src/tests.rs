@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 
 use wasmtime::{Config, Engine, Instance, Module, Store, Trap};
 
-use crate::{Image, Live, Memories, Stacks, providing};
+use crate::{Image, Live, Memories, Stacks, Started, providing};
 
 const PAGE: usize = 65_536;
 
@@ -61,8 +61,8 @@ impl Running {
         let mut store = Store::new(module.engine(), ());
         let started = providing(image, Instance::new_async(&mut store, module, &[]));
         let started = std::pin::pin!(started).poll(&mut Context::from_waker(Waker::noop()));
-        let Poll::Ready((instance, memory)) = started else { panic!("it waits") };
-        Self { instance: instance.unwrap(), memory, store }
+        let Poll::Ready((instance, started)) = started else { panic!("it waits") };
+        Self { instance: instance.unwrap(), memory: started.memory, store }
     }
 
     fn load(&mut self, at: usize) -> wasmtime::Result<i32> {
@@ -326,7 +326,7 @@ fn images_do_not_mix() {
 }
 
 #[test]
-fn an_image_is_for_the_first_memory_of_its_size() {
+fn an_image_is_for_memories_of_its_size() {
     let engine = engine(4);
     let image = image(b"image");
     // A module's own data overwrite the image, as they overwrite zeros.
@@ -371,7 +371,7 @@ fn a_memory_starts_with_the_size_of_its_image() {
     let beyond = image_of(&[7], 1_001);
     let started = providing(Some(&beyond), Instance::new_async(&mut store, &module, &[]));
     let started = std::pin::pin!(started).poll(&mut Context::from_waker(Waker::noop()));
-    let Poll::Ready((instance, None)) = started else { panic!("it waits, or has a memory") };
+    let Poll::Ready((instance, Started { memory: None, .. })) = started else { panic!("it waits, or has a memory") };
     assert!(format!("{:#}", instance.unwrap_err()).contains("larger than the memory may become"));
 }
 
@@ -390,7 +390,7 @@ async fn an_image_is_provided_on_whatever_thread_goes_on() {
                     tokio::task::yield_now().await;
                     Instance::new_async(&mut store, &module, &[]).await
                 });
-                let (instance, memory) = instance.await;
+                let (instance, Started { memory, .. }) = instance.await;
                 let mut running = Running { instance: instance.unwrap(), memory, store };
                 assert_eq!(running.bytes().1, expected(&content));
                 running.fill(0, 2 * PAGE);

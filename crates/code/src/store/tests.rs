@@ -109,8 +109,9 @@ impl Running {
         let mut store = wasmtime::Store::new(engine, ());
         let linker = wasmtime::component::Linker::new(engine);
         let instance = linker.instantiate_async(&mut store, code.component());
-        let (instance, memory) = tenon_memory::providing(code.image(), instance).await;
-        Self { store, instance: instance.unwrap(), _memory: memory }
+        let (instance, started) = tenon_memory::providing(code.image(), instance).await;
+        assert_eq!(started.is_used, code.image().is_some());
+        Self { store, instance: instance.unwrap(), _memory: started.memory }
     }
 
     async fn ask(&mut self, name: &str) -> u32 {

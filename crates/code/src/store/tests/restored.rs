@@ -24,8 +24,8 @@ async fn a_component_with_another_state_is_restored_to_its_own() {
         let mut store = wasmtime::Store::new(&engine, ());
         let linker = wasmtime::component::Linker::new(&engine);
         let instance = linker.instantiate_async(&mut store, code.component());
-        let (instance, memory) = tenon_memory::providing(code.image(), instance).await;
-        assert!(memory.is_some());
+        let (instance, started) = tenon_memory::providing(code.image(), instance).await;
+        assert!(started.is_used);
         let instance = instance.unwrap();
         let next = instance.get_typed_func::<(), (u32,)>(&mut store, "next").unwrap();
         let restore = instance.get_typed_func::<(), ()>(&mut store, RESTORE).unwrap();

@@ -96,16 +96,16 @@ impl Instance {
                 EntryPoint::Service(pre) => (Exports::Service(pre.instantiate_async(&mut store).await?), None),
             })
         };
-        let (made, memory) = providing(image, instantiated).await;
+        let (made, started) = providing(image, instantiated).await;
         let (exports, globals) = made?;
         // Without its image, the code would run in an empty memory.
-        if image.is_some() != memory.is_some() {
+        if image.is_some() != started.is_used {
             return Err(wasmtime::format_err!("no memory of the instance starts with the module's image").into());
         }
         Ok(Self {
             store,
             exports,
-            memory,
+            memory: started.memory,
             globals,
             uses: 0,
             #[cfg(test)]
