@@ -1,6 +1,6 @@
 /**
- * The native functions of the engine: `crates/engine/src` has a file for each topic. A module of this package, or the generated entry
- * of a bundle, imports them; a program cannot.
+ * The native functions of the engine: `crates/engine/src` has a file for each topic. A module of this package imports
+ * them; a program cannot.
  */
 declare module "tenon:engine" {
   // text.c
@@ -10,6 +10,14 @@ declare module "tenon:engine" {
   export function utf8Decode(bytes: Uint8Array, isFatal?: boolean, keepsBom?: boolean): string;
   /** Writes a line of the log. */
   export function print(text: string, isError?: boolean): void;
+
+  // calls.c and environment.c, for `host.ts`; the SDK has their types (`ts-sdk/src/platform.ts`).
+  export const startCall: unknown;
+  export const cancelCall: unknown;
+  export const variables: unknown;
+  export const origin: unknown;
+  /** Returns the variables of the environment. */
+  export function getEnvironment(): [name: string, value: string][];
 
   /** Returns the async context of the running code: a value that follows asynchronous calls; undefined at first. */
   export function asyncContext(): unknown;

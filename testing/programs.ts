@@ -53,13 +53,6 @@ const programs = {
     probe: ["--version"],
     install: "cargo install wasmtime-cli@48.0.8, or name it in WASMTIME",
   },
-  weval: {
-    variable: "TENON_WEVAL",
-    // The same place as in `tenon build --aot`.
-    places: ["weval"],
-    probe: ["--version"],
-    install: "cargo install weval --locked --version 0.5.1, or name it in TENON_WEVAL",
-  },
   schemathesis: {
     variable: "SCHEMATHESIS",
     places: [join(kept, "schemathesis/bin/schemathesis"), "schemathesis"],

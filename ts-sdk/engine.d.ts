@@ -455,6 +455,20 @@ declare var Performance: {
   new (): Performance;
 };
 
+interface QuotaExceededError extends DOMException {
+  readonly quota: number | null;
+  readonly requested: number | null;
+}
+declare var QuotaExceededError: {
+  prototype: QuotaExceededError;
+  new (message?: string, options?: QuotaExceededErrorOptions): QuotaExceededError;
+};
+
+interface QuotaExceededErrorOptions {
+  quota?: number;
+  requested?: number;
+}
+
 interface QueuingStrategy<T = any> {
   highWaterMark?: number;
   size?: QueuingStrategySize<T>;
@@ -741,6 +755,10 @@ interface TransformStreamDefaultController<O = any> {
   error(reason?: any): void;
   terminate(): void;
 }
+declare var TransformStreamDefaultController: {
+  prototype: TransformStreamDefaultController;
+  new (): TransformStreamDefaultController;
+};
 
 interface Transformer<I = any, O = any> {
   flush?: TransformerFlushCallback<O>;
@@ -778,8 +796,6 @@ interface URL {
 interface URLConstructor {
   prototype: URL;
   new (url: string | URL, base?: string | URL): URL;
-  createObjectURL(obj: Blob): string;
-  revokeObjectURL(url: string): void;
 }
 declare var URL: URLConstructor;
 
@@ -875,6 +891,10 @@ interface WritableStreamDefaultController {
   readonly signal: AbortSignal;
   error(e?: any): void;
 }
+declare var WritableStreamDefaultController: {
+  prototype: WritableStreamDefaultController;
+  new (): WritableStreamDefaultController;
+};
 
 interface WritableStreamDefaultWriter<W = any> {
   readonly closed: Promise<void>;
@@ -885,6 +905,10 @@ interface WritableStreamDefaultWriter<W = any> {
   releaseLock(): void;
   write(chunk?: W): Promise<void>;
 }
+declare var WritableStreamDefaultWriter: {
+  prototype: WritableStreamDefaultWriter;
+  new <W = any>(stream: WritableStream<W>): WritableStreamDefaultWriter<W>;
+};
 
 type XMLHttpRequestBodyInit = Blob | BufferSource | FormData | URLSearchParams | string;
 
@@ -915,6 +939,8 @@ declare function removeEventListener(
 ): void;
 
 /** The global object. */
+declare function reportError(e: any): void;
+
 declare var self: typeof globalThis;
 
 declare function fetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response>;

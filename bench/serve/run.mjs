@@ -1,7 +1,6 @@
 // Serves the handler of examples/hello with several servers, side by side in one run on one machine:
 //   (cd examples/hello && npx tenon build -rc) && npm --prefix bench/serve ci && node bench/serve/run.mjs
-// Needs wrk, wasmtime 48 (or WASMTIME with its path) and weval 0.5.1 (or TENON_WEVAL). A server without its program is
-// skipped. With names of servers as arguments it starts these alone, and records nothing. Prints a table and writes it into bench/RESULTS.md.
+// Needs wrk and wasmtime 48 (or WASMTIME with its path). A server without its program is skipped. With names of servers as arguments it starts these alone, and records nothing. Prints a table and writes it into bench/RESULTS.md.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

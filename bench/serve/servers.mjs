@@ -43,10 +43,7 @@ function built(project, name, ...options) {
 
 const example = join(root, "examples/hello");
 const hono = join(here, "hono");
-/** Builds with weval, which specializes the engine to the functions of the handler. */
-const specialized = () => join(built(example, "aot", "-r", "--aot"), "hello.wasm");
 const honoOnTenon = () => join(built(hono, "hono", "-r"), "hello.wasm");
-const honoSpecialized = () => join(built(hono, "hono-aot", "-r", "--aot"), "hello.wasm");
 
 const onPort = (command, args) => async () => {
   const port = await freePort();
@@ -90,14 +87,11 @@ export const servers = {
     join(hello, "hello-composed.wasm"),
   ]),
   "Tenon, request": tenon("request"),
-  "Tenon, request, --aot": tenon("request", specialized),
   "Tenon, shared": tenon("shared"),
-  "Tenon, shared, --aot": tenon("shared", specialized),
   // The same app on Hono, as `export default app`.
   [honoBaseline]: onPort(wasmtime, (port) => serve(port, built(hono, "hono-reference", "-rc", "--reference"))),
   "Hono on Tenon, request": tenon("request", honoOnTenon),
   "Hono on Tenon, shared": tenon("shared", honoOnTenon),
-  "Hono on Tenon, shared, --aot": tenon("shared", honoSpecialized),
   "Node + Hono": telling(process.execPath, join(here, "hono.mjs")),
   "bare hyper": telling(join(examples, "bare_hyper")),
 };

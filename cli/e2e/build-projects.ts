@@ -4,9 +4,7 @@
 import { spawnSync } from "node:child_process";
 import { cp, mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { findProgram } from "../../testing/programs.ts";
 import {
-  aotOf,
   callsProject,
   echoProject,
   everyProject,
@@ -46,18 +44,15 @@ export default async function setup(): Promise<void> {
       "guest/dist",
       "wit",
       "crates/bridge/bridge.wasm",
+      "crates/engine/engine.wasm",
     ];
     if (isStale(`${folder}/dist/${name}-composed.wasm`, sources)) command([tenon, "build", "-rc"], project);
     if (project !== echoProject && project !== helloProject) continue;
-    for (const [copy, way] of [
-      [referenceOf(project), "--reference"],
-      ...(findProgram("weval") === undefined ? [] : [[aotOf(project), "--aot"] as const]),
-    ] as const) {
-      if (!isStale(`${copy.slice(root.length)}/dist/${name}.wasm`, sources)) continue;
-      await mkdir(copy, { recursive: true });
-      for (const part of ["src", "tenon.toml"]) await cp(join(project, part), join(copy, part), { recursive: true });
-      command([tenon, "build", "-r", way], copy);
-    }
+    const copy = referenceOf(project);
+    if (!isStale(`${copy.slice(root.length)}/dist/${name}.wasm`, sources)) continue;
+    await mkdir(copy, { recursive: true });
+    for (const part of ["src", "tenon.toml"]) await cp(join(project, part), join(copy, part), { recursive: true });
+    command([tenon, "build", "-r", "--reference"], copy);
   }
 }
 

@@ -34,14 +34,10 @@ const publicKey = {
   y: "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0",
 };
 
-/** The engine of the projects here, which names none. */
-const isQuickjs = process.env["TENON_PROJECT_ENGINE"] === "quickjs";
-
 const importOfKey = `const jwk = ${JSON.stringify(publicKey)};
 const key = await crypto.subtle.importKey("jwk", jwk, { name: "ECDSA", namedCurve: "P-256" }, false, ["verify"]);
 export const declared = key;`;
 
-/** A class of characters that no build can write out. */
 const unicodeClass = "const letters = new RegExp(['\\\\p{L}'].join(''), 'u');";
 
 const answering = (value: string, before = "") =>
@@ -82,8 +78,7 @@ describe("what builds", () => {
     expect(await answer(at, "awaits")).toEqual({ value: 5 });
   });
 
-  // Refused with the other engine, below.
-  test.runIf(isQuickjs).each([
+  test.each([
     ["unicode-class", unicodeClass, "letters.test('é') && !letters.test('1')", true],
     ["ec-key", importOfKey, "key.type", "public"],
   ])("top levels that need more of the engine: %s", async (name, before, value, expected) => {
@@ -179,6 +174,18 @@ describe("what fails says where, and what to do", () => {
       /hint: the top level runs while building/,
     ],
     [
+      "more memory for texts than there is",
+      answering("1", "const all: string[] = [];\nfor (;;) all.push('x'.repeat(1e6) + all.length);"),
+      /error: src\/handler\.ts: the top level needs more than 384 MiB of memory/,
+      /hint: the top level runs while building/,
+    ],
+    [
+      "the module of engine functions",
+      answering("1", 'import { print } from "tenon:engine";\nprint("");'),
+      /"tenon:engine" must not be imported: its functions change with each version/,
+      /^(?!.*hint:)/s,
+    ],
+    [
       "a promise that is rejected",
       answering("1", "await Promise.reject(new Error('refused'));"),
       /error: src\/handler\.ts:2:22: the module's top level failed: Error: refused\n/,
@@ -227,26 +234,6 @@ describe("what fails says where, and what to do", () => {
     expect(stderr).toMatch(hint);
     expect(status).toBe(1);
     await expect(readdir(join(at, "dist"))).rejects.toThrow();
-  });
-
-  test.skipIf(isQuickjs)("a class of Unicode characters in a text that is not constant", async () => {
-    const at = await project("unicode-class", { "handler.ts": answering("1", unicodeClass) });
-    const { status, stderr } = build(at);
-    expect(stderr).toMatch(
-      /src\/handler\.ts:2:\d+: the module's top level failed: .*invalid property name in regular expression/,
-    );
-    expect(stderr).toMatch(/hint: the JavaScript engine has no tables of Unicode/);
-    expect(status).toBe(1);
-  });
-
-  test.skipIf(isQuickjs)("the import of a key of EC", async () => {
-    const at = await project("ec-key", { "handler.ts": answering("key.type", importOfKey) });
-    const { status, stderr } = build(at);
-    expect(stderr).toMatch(
-      /src\/handler\.ts: the top level calls crypto\.subtle with a key of RSA or EC, which needs random numbers/,
-    );
-    expect(stderr).toMatch(/hint: the top level runs while building/);
-    expect(status).toBe(1);
   });
 
   const both = "export default routes({ … }), or an object with fetch(request)";

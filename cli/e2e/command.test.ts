@@ -28,9 +28,7 @@ async function project(handler: string, name: string, config = `[project]\nname 
 }
 
 test("help and version are data, and done", () => {
-  const version = expect.stringMatching(
-    /^tenon 0\.1\.0 \(StarlingMonkey of componentize-js [\d.]+, wasmtime [\d.]+\)\n$/,
-  );
+  const version = expect.stringMatching(/^tenon 0\.1\.0 \(QuickJS-ng [\d.]+, wasmtime [\d.]+\)\n$/);
   expect(run(["--version"])).toMatchObject({ status: 0, stdout: version, stderr: "" });
   const help = run(["--help"]);
   expect(help.status).toBe(0);

@@ -170,13 +170,10 @@ export const helloProject = join(root, "examples/hello");
 export const fetchProject = join(root, "cli/e2e/fixtures/fetch");
 export const streamsProject = join(root, "cli/e2e/fixtures/streams");
 /** An app of calls and timers. */
-/** Uses the QuickJS engine. */
-export const quickjsProject = join(root, "cli/e2e/fixtures/quickjs");
 export const callsProject = join(root, "cli/e2e/fixtures/calls");
 export const faultsProject = join(root, "cli/e2e/fixtures/faults");
 /** An app with every feature that an OpenAPI document can show. */
 export const everyProject = join(root, "ts-sdk/test/openapi/every");
-/** Copies of a project: one that is built with `--reference`, and one with `--aot`. */
+/** The copy of a project that is built with `--reference`. */
 export const referenceOf = (project: string): string => join(root, "cli/e2e/.tenon/reference", basename(project));
-export const aotOf = (project: string): string => join(root, "cli/e2e/.tenon/aot", basename(project));
 export const foreignComponent = join(root, "cli/e2e/fixtures/foreign/dist/foreign.wasm");

@@ -40,7 +40,6 @@ export type ErrorCode =
   | "TOP_LEVEL_ENDLESS"
   | "TOP_LEVEL_MEMORY"
   | "USAGE"
-  | "WEVAL"
   | "WIRING"
   | "WRITE";
 

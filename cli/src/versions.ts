@@ -7,14 +7,13 @@ import { isComplete, packageFolder, version } from "./package.ts";
 /** The version of wasmtime in the addon; a test compares it with `Cargo.toml`. */
 export const wasmtimeVersion = "48.0.8";
 
-/** The package that has the JavaScript engine, StarlingMonkey, and its version; a test compares it with `build/package.json`. */
-export const enginePackage = "@bytecodealliance/componentize-js";
-export const engineVersion = "0.23.0";
+/** The version of QuickJS-ng that the JavaScript engine is; a test compares its source's crate with `crates/engine/Cargo.toml`. */
+export const engineVersion = "0.16.2";
 
 /** The output of `tenon --version`. */
 export function versionLine(): string {
   const isBuilding = isComplete || buildPackageFrom(process.cwd()) !== undefined;
-  const engine = isBuilding ? `StarlingMonkey of componentize-js ${engineVersion}` : "serving only";
+  const engine = isBuilding ? `QuickJS-ng ${engineVersion}` : "serving only";
   return `tenon ${version} (${engine}, wasmtime ${wasmtimeVersion})`;
 }
 

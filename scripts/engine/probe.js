@@ -1,6 +1,5 @@
 /**
- * Runs scripts inside a component, and reports their outcome. It is the same for the unmodified engine
- * (`unmodified.js`) and for a component of `tenon build` (`handler/`), so that their reports can be compared.
+ * Runs scripts inside a component, and reports their outcome.
  *
  * A task is `{ scripts: string[], until?: string[], waitMs?: number }`: texts that are evaluated as global code, one
  * after another; prefixes of printed lines that end an asynchronous test; and the time limit for such a line.

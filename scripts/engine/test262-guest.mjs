@@ -2,7 +2,7 @@
 //   node scripts/engine/test262-guest.mjs <checkout> [--every 5] [--jobs 2] [--filter <text>] [--failures <file>]
 //     [--again <file>] [--engine <file>]
 // Prints the figures, and a table of the features of the tests that fail. `--again` runs only the tests that a file of
-// `--failures` names. `scripts/engine-equality.mjs test262` runs the same tests, in the same order, on the other engine.
+// `--failures` names.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,20 +1,8 @@
 import { fromNative, native } from "../native.ts";
 import { preparedEngine } from "./engine.ts";
-import { prologue } from "./entry.ts";
 
-/** A bundle without a handler module and without the SDK. It warms the engine up as every other bundle does. */
-const bundle = `${prologue}
-delete globalThis[Symbol.for("tenon.building")];
-let isRehearsed = false;
-export const handler = {
-  async handle({ method, body }) {
-    if (!isRehearsed && method === ":warm-up" && body === undefined) {
-      isRehearsed = true;
-      await globalThis[Symbol.for("tenon.engine")].warmUp();
-    }
-    return { status: 204, headers: [] };
-  },
-};`;
+/** A bundle without a handler module and without the SDK. */
+const bundle = "export const handler = { handle: () => ({ status: 204, headers: [] }) };";
 
 /** The variable from which the engine's clock and seeds follow (`crates/snapshot/src/run.rs`). */
 const time = "SOURCE_DATE_EPOCH";

@@ -6,23 +6,13 @@ import { systemReason, TenonError } from "../errors.ts";
 import { fromNative, native } from "../native.ts";
 import type { Project } from "../project/project.ts";
 import { formatBytes, type Terminal } from "../terminal.ts";
-import { aotComponentizer } from "./aot.ts";
 import { type Bundle, bundle } from "./bundle.ts";
-import type { Componentizer } from "./componentize.ts";
-import { prepareEngine, prepareFromSource, prepareSpecializableEngine } from "./engine.ts";
+import { prepareEngine } from "./engine.ts";
 import { isHostCall } from "./explain.ts";
 import { withFunctionNames } from "./function-names.ts";
 import { Lookups } from "./lookups.ts";
-import { prepareQuickjs } from "./quickjs/prepare.ts";
 import { referenceComponentizer } from "./reference.ts";
 import { snapshotComponentizer } from "./snapshot.ts";
-import { findWeval } from "./weval.ts";
-
-/**
- * The maker of the component. `reference`: componentize-js, slowly; for comparison. `aot`: Tenon, with the engine
- * specialized to the handler by weval. `from-source`: Tenon, with an engine that is prepared on this machine.
- */
-export type BuildWay = "reference" | "aot" | "from-source";
 
 /** How to build. */
 export interface BuildOptions {
@@ -30,8 +20,8 @@ export interface BuildOptions {
   readonly release: boolean;
   /** Also compose with the bridge. */
   readonly compose: boolean;
-  /** The maker of the component; Tenon by default. */
-  readonly way?: BuildWay;
+  /** Let componentize-js make the component, with its own engine. */
+  readonly reference?: boolean;
   /** Answer 500 to a response that does not match its declared type, as `tenon dev` does. */
   readonly checkResponses?: boolean;
   /**
@@ -69,14 +59,12 @@ export async function buildProject(project: Project, options: BuildOptions, term
     throw error;
   });
   const shown = (path: string) => relative(process.cwd(), path);
-  // The other ways are those of StarlingMonkey.
-  const engine = options.way === undefined ? project.config.project.engine : "starlingmonkey";
   const how = {
     minify: options.release,
-    engine,
+    host: options.reference === true ? "reference" : "engine",
     checkResponses: options.checkResponses === true,
     ...(lookups && { lookups }),
-  };
+  } as const;
   let bundled: Bundle = await terminal.step(
     "Bundle",
     shown(project.source),
@@ -92,16 +80,16 @@ export async function buildProject(project: Project, options: BuildOptions, term
     ({ size }) => `(${formatBytes(size)} of JavaScript)`,
   );
   for (const warning of bundled.warnings) terminal.say(`warning: ${warning}`);
-  const componentize =
-    engine === "quickjs"
-      ? snapshotComponentizer(await prepareQuickjs(bundled.engineFunctions, terminal), terminal, options)
-      : await componentizer(options, terminal);
+  // Outside of the step, whose time is the build's: the engine is prepared once, and that is said.
+  const componentize = options.reference
+    ? referenceComponentizer
+    : snapshotComponentizer(await prepareEngine(bundled.engineFunctions, terminal), terminal, options);
   const component = await terminal.step(
     "Componentize",
     shown(project.component),
     async () => {
       const bytes = await componentize(bundled).catch(async (error) => {
-        if (options.way !== undefined || !isHostCall(error)) throw error;
+        if (options.reference || !isHostCall(error)) throw error;
         // With a seed, random values need no host. A call of another kind fails again with the same error.
         const seed = createHash("sha256")
           .update(await readFile(bundled.file))
@@ -127,20 +115,6 @@ export async function buildProject(project: Project, options: BuildOptions, term
     ({ bytes }) => `(${formatBytes(bytes)})`,
   );
   return { component: component.artifact, composed };
-}
-
-/** Prepares the engine outside of the step, whose time is the build's: it happens once, and says so itself. */
-async function componentizer(options: BuildOptions, terminal: Terminal): Promise<Componentizer> {
-  switch (options.way) {
-    case "reference":
-      return referenceComponentizer;
-    case "aot":
-      return aotComponentizer(await findWeval(), await prepareSpecializableEngine(terminal), terminal);
-    case "from-source":
-      return snapshotComponentizer(await prepareFromSource(terminal), terminal, options);
-    default:
-      return snapshotComponentizer(await prepareEngine(terminal), terminal, options);
-  }
 }
 
 /** @internal */

@@ -102,12 +102,7 @@ test.each([true, false])("responses are checked when that is asked for: %s", asy
 
 describe("packages", () => {
   /** Bundles a handler beside packages that stand in its `node_modules`. */
-  async function bundledWith(
-    handler: string,
-    files: Readonly<Record<string, string>>,
-    checkResponses = false,
-    engine?: "quickjs",
-  ) {
+  async function bundledWith(handler: string, files: Readonly<Record<string, string>>, checkResponses = false) {
     const at = await mkdtemp(join(folder, "packages-"));
     await mkdir(join(at, "src"));
     await writeFile(join(at, "tenon.toml"), '[project]\nname = "demo"\n');
@@ -116,11 +111,7 @@ describe("packages", () => {
       await mkdir(dirname(join(at, "node_modules", file)), { recursive: true });
       await writeFile(join(at, "node_modules", file), content);
     }
-    const { file, warnings } = await bundle(await requireProject(at), {
-      minify: false,
-      checkResponses,
-      ...(engine && { engine }),
-    });
+    const { file, warnings } = await bundle(await requireProject(at), { minify: false, checkResponses });
     return { code: await readFile(file, "utf8"), warnings };
   }
   const using = (value: string, before = "") =>
@@ -134,8 +125,8 @@ describe("packages", () => {
     expect(code).not.toContain("nextTick");
   });
 
-  test("in QuickJS, names of Node's follow the globals that they use", async () => {
-    const { code } = await bundledWith(using("Buffer.from('a')"), {}, false, "quickjs");
+  test("names of Node's follow the globals that they use", async () => {
+    const { code } = await bundledWith(using("Buffer.from('a')"), {});
     const defined = code.indexOf("installInterfaces({ TextDecoder");
     expect(defined).toBeGreaterThan(0);
     expect(defined).toBeLessThan(code.indexOf('new TextDecoder("utf-8", { ignoreBOM: true })'));

@@ -6,24 +6,14 @@ import { type BuildResult, build, type Message, type Metafile, type Plugin } fro
 import type { Project } from "../project/project.ts";
 import { browserForms, emptyModules } from "./browser-forms.ts";
 import { bundleError, lacksDefault } from "./bundle-error.ts";
-import {
-  type EngineName,
-  entryModule,
-  entryName,
-  fetchEntryModule,
-  guardName,
-  prologue,
-  prologueName,
-  quickjsPrologue,
-  refuseListeners,
-} from "./entry.ts";
+import { engineFunctionsIn, engineModule } from "./engine-module.ts";
+import { entryModule, entryName, fetchEntryModule, guardName, type HostName, hosts, refuseListeners } from "./entry.ts";
 import { Locales } from "./intl/locales.ts";
 import { intl } from "./intl/plugin.ts";
 import { LinkedModules } from "./linked.ts";
 import type { Lookups } from "./lookups.ts";
 import { Needs } from "./needs.ts";
 import { nodeModules } from "./node-modules.ts";
-import { engineFunctionsIn, engineModulePlugin } from "./quickjs/engine-module.ts";
 import { sources } from "./sources.ts";
 
 /** A handler and all it imports as one ES module, on disk with its source map beside it. */
@@ -45,8 +35,8 @@ export interface Bundle {
 /** How to bundle. */
 export interface BundleOptions {
   readonly minify: boolean;
-  /** The engine that will run it; the project's by default. */
-  readonly engine?: EngineName;
+  /** The engine that will run it; Tenon's by default. */
+  readonly host?: HostName;
   /** See `entryModule`. */
   readonly checkResponses: boolean;
   /** The seed of random values at top level; without it they are refused. */
@@ -65,19 +55,17 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
   const file = join(project.scratch, "build", `${project.config.project.name}.js`);
   await mkdir(dirname(file), { recursive: true });
   const { locales } = project.config.project;
-  const { engine = project.config.project.engine } = options;
-  const needs = new Needs(engine, options.seed, locales && (await Locales.load(locales, project.folder)));
-  const linked = new LinkedModules(project.folder, engine, (text) => needs.warn(text));
+  const { host = "engine" } = options;
+  const needs = new Needs(host, options.seed, locales && (await Locales.load(locales, project.folder)));
+  const linked = new LinkedModules(project.folder, host, (text) => needs.warn(text));
   try {
     // Relative, so that neither the bundle nor its source map says which folder the project is in.
     const handler = `./${relative(project.folder, project.source)}`;
     // It contains most of the names that an app uses; an unreadable file is reported later, with its place.
     const text = await readFile(project.source, "utf8").catch(() => "");
     needs.sdkParts.addFrom(text);
-    const first = engine === "quickjs" ? quickjsPrologue : prologue;
     let entry: Entry = {
-      contents: entryModule(handler, options.checkResponses, engine),
-      prologue: first,
+      contents: entryModule(handler, options.checkResponses, host),
       guard: text.includes("addEventListener") ? refuseListeners : undefined,
     };
     let result = await bundled(project, file, entry, options, needs, linked).catch((error) => {
@@ -85,7 +73,7 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
       if (!lacksDefault(error)) throw error;
     });
     if (result === undefined || !hasRoutes(result.metafile)) {
-      entry = { contents: fetchEntryModule(handler, engine), prologue: first, guard: undefined };
+      entry = { contents: fetchEntryModule(handler, host), guard: undefined };
       result = await bundled(project, file, entry, options, needs, linked);
     }
     while (await needs.add(project.folder, file, result.metafile))
@@ -107,8 +95,6 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
 /** The generated modules. */
 interface Entry {
   readonly contents: string;
-  /** Code that runs before all other modules. */
-  readonly prologue: string;
   /** Code that runs after the globals are there and before the handler module. */
   readonly guard: string | undefined;
 }
@@ -130,19 +116,15 @@ async function bundled(
   }
 }
 
-const importPrologue = `import ${JSON.stringify(prologueName)};\n`;
 const importGuard = `import ${JSON.stringify(guardName)};\n`;
 
-/** Loads the prologue and the guard as modules. */
-function entryModules({ prologue, guard }: Entry): Plugin {
+/** Loads the guard as a module. */
+function guardModule({ guard }: Entry): Plugin {
   return {
-    name: "entry-modules",
+    name: "guard-module",
     setup({ onResolve, onLoad }) {
-      const filter = new RegExp(`^(?:${prologueName}|${guardName})$`);
-      onResolve({ filter }, ({ path }) => ({ path: path.slice(entryName.length + 1), namespace: entryName }));
-      onLoad({ filter: /./, namespace: entryName }, ({ path }) => ({
-        contents: path === "prologue" ? prologue : (guard ?? ""),
-      }));
+      onResolve({ filter: new RegExp(`^${guardName}$`) }, () => ({ path: "guard", namespace: entryName }));
+      onLoad({ filter: /./, namespace: entryName }, () => ({ contents: guard ?? "" }));
     },
   };
 }
@@ -155,21 +137,22 @@ async function bundleOnce(
   project: Project,
   file: string,
   entry: Entry,
-  { minify, checkResponses, lookups }: BundleOptions,
+  { minify, checkResponses, lookups, host = "engine" }: BundleOptions,
   needs: Needs,
   linked: LinkedModules,
 ): Promise<BuildResult<{ metafile: true }>> {
   needs.begin();
   const globals = needs.globalsModule();
-  // Injected modules run before the entry's imports; the prologue and the platform run before them.
+  const importHost = `import ${JSON.stringify(hosts[host])};\n`;
+  // Injected modules run before the entry's imports; the host's module and the platform run before them.
   if (globals !== undefined) {
-    await writeFile(globalsFile(file), importPrologue + needs.platformImports + globals);
+    await writeFile(globalsFile(file), importHost + needs.platformImports + globals);
   } else await rm(globalsFile(file), { force: true });
   const forms = needs.hasBrowserForms ? [browserForms(needs, conditions), emptyModules] : [];
   return build({
     absWorkingDir: project.folder,
     stdin: {
-      contents: importPrologue + needs.imports + (entry.guard === undefined ? "" : importGuard) + entry.contents,
+      contents: importHost + needs.imports + (entry.guard === undefined ? "" : importGuard) + entry.contents,
       resolveDir: project.folder,
       sourcefile: entryName,
       loader: "js",
@@ -184,8 +167,8 @@ async function bundleOnce(
     external: ["wasi:*"],
     plugins: [
       ...(lookups === undefined ? [] : [lookups.plugin]),
-      entryModules(entry),
-      engineModulePlugin,
+      guardModule(entry),
+      engineModule(host),
       ...forms,
       nodeModules(needs),
       intl(needs, project.folder),
@@ -217,4 +200,4 @@ function hasRoutes({ outputs }: Metafile): boolean {
 }
 
 /** The module of `@tenon/sdk` that defines `routes`, in a folder that may have another name where it is linked. */
-const routesModule = /\/dist\/app\/routes\.js$/;
+const routesModule = /\/(?:dist|src)\/app\/routes\.[jt]s$/;

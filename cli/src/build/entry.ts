@@ -1,9 +1,6 @@
 /** The generated entry of a bundle, which connects the handler module with the component's exports. */
 import { thrownPage } from "../dev/error-page.ts";
-import { ownTimers } from "./own-timers.ts";
-import { refuseRandomness } from "./quickjs/refuse-randomness.ts";
-import { refuseClock } from "./refuse-clock.ts";
-import { warmUpEngine } from "./warm-up-engine.ts";
+import { refuseRandomness } from "./refuse-randomness.ts";
 import { watchThrown } from "./watch-thrown.ts";
 
 /**
@@ -12,25 +9,14 @@ import { watchThrown } from "./watch-thrown.ts";
  */
 export const entryName = "tenon-entry";
 
-/** The name of the module with the prologue, in imports, errors and the source map. */
-export const prologueName = `${entryName}:prologue`;
-
 /** The name of the module with {@link refuseListeners}. */
 export const guardName = `${entryName}:guard`;
 
-/**
- * Code that runs before all modules: until the entry itself runs, `env` and the like are refused. It is a module of the
- * bundle, so that the bundler keeps the program's names apart from the globals that this code uses.
- */
-export const prologue = `globalThis[Symbol.for("tenon.building")] = new Map();\n(${ownTimers})();\n(${refuseClock})();\n(${warmUpEngine})();`;
+/** The modules that connect the SDK with what runs it, before all other modules: Tenon's engine, and that of componentize-js. */
+export const hosts = { engine: "tenon-platform:host.js", reference: "tenon-reference:host.js" } as const;
 
-/** The same for QuickJS, with the functions that the SDK finds by keys (`ts-sdk/src/platform.ts`). */
-export const quickjsPrologue = `import { cancelCall, origin, startCall, variables } from "tenon:engine";
-globalThis[Symbol.for("tenon.building")] = new Map();
-globalThis[Symbol.for("tenon.calls")] = startCall;
-globalThis[Symbol.for("tenon.cancel")] = cancelCall;
-globalThis[Symbol.for("tenon.variables")] = variables;
-globalThis[Symbol.for("tenon.origin")] = origin;`;
+/** The name of one of {@link hosts}. */
+export type HostName = keyof typeof hosts;
 
 /** The forms of a default export, for errors. */
 export const appForms = "export default routes({ … }), or an object with fetch(request)";
@@ -51,37 +37,14 @@ function kindOf(value: unknown): string {
   return keys === "" ? "an object without properties" : `an object with ${keys}`;
 }
 
-/** The JavaScript engines that a component can contain. */
-export type EngineName = "starlingmonkey" | "quickjs";
-
-/** The parts of the entry that depend on the engine. */
-interface EngineParts {
-  /** The module with the function that reads the environment. */
-  readonly environment: string;
-  /** Statements after the handler module has run. */
-  readonly begin: string;
-  /** Statements around the rehearsal of the SDK and of `warm` routes. */
-  readonly beforeRehearsal: string;
-  readonly afterRehearsal: string;
-}
-
-const engines: Readonly<Record<EngineName, EngineParts>> = {
-  starlingmonkey: {
-    environment: "wasi:cli/environment@0.2.10",
-    begin: 'globalThis[Symbol.for("tenon.clock")]();\nconst forgetTimers = globalThis[Symbol.for("tenon.timers")];',
-    beforeRehearsal: `const { warmUp, refuseRandomness } = globalThis[Symbol.for("tenon.engine")];
-  await warmUp();
-  const allowRandomness = refuseRandomness();`,
-    afterRehearsal: "allowRandomness();",
-  },
-  quickjs: {
-    environment: "tenon:engine",
-    // The engine forgets timers by itself.
-    begin: "const forgetTimers = () => {};",
-    beforeRehearsal: `const allowRandomness = (${refuseRandomness})();`,
-    afterRehearsal: "allowRandomness();",
-  },
-};
+/** The part of the entry that rehearses calls before the build's first request is answered. */
+const rehearsal = `let isRehearsed = false;
+const rehearseAll = async (request) => {
+  const allowRandomness = (${refuseRandomness})();
+  await rehearse();
+  allowRandomness();
+  return handle(request);
+};`;
 
 /**
  * Connects the handler module to the component's exports. The SDK looks the environment up by its key when a handler asks
@@ -89,35 +52,21 @@ const engines: Readonly<Record<EngineName, EngineParts>> = {
  *
  * @param handle the function that answers a request, as an expression in the entry
  */
-const connect = (
-  handle: string,
-  { begin, beforeRehearsal, afterRehearsal }: EngineParts,
-) => `globalThis[Symbol.for("tenon.environment")] = getEnvironment;
+const connect = (handle: string) => `globalThis[Symbol.for("tenon.environment")] = getEnvironment;
 delete globalThis[Symbol.for("tenon.building")];
-${begin}
 const handle = ${handle};
 const streamKey = Symbol.for("tenon.stream");
 const uploadKey = Symbol.for("tenon.upload");
 const goOn = ({ method }) => globalThis[streamKey]?.(method) ?? { status: 500, headers: [] };
-// The build's first request rehearses.
-let isRehearsed = false;
-const rehearseAll = async (request) => {
-  ${beforeRehearsal}
-  await rehearse();
-  ${afterRehearsal}
-  return handle(request);
-};
+${rehearsal}
 export const handler = {
   handle(request) {
-    if (request.method[0] === ":" && request.method !== ":warm-up") {
-      // Other calls go on with a request, whose timers are still needed.
-      if (request.method.startsWith(":begin")) forgetTimers();
-      return (globalThis[uploadKey] ?? goOn)(request, handle, goOn);
-    }
-    forgetTimers();
-    if (!isRehearsed && request.method === ":warm-up" && request.body === undefined) {
-      isRehearsed = true;
-      return rehearseAll(request);
+    if (request.method[0] === ":") {
+      if (request.method !== ":warm-up") return (globalThis[uploadKey] ?? goOn)(request, handle, goOn);
+      if (!isRehearsed && request.body === undefined) {
+        isRehearsed = true;
+        return rehearseAll(request);
+      }
     }
     return handle(request);
   },
@@ -132,12 +81,12 @@ export const handler = {
  * @param checkResponses whether a response that does not match its declared type is answered with 500, and an exception
  *   shown to browsers, as in development
  */
-export function entryModule(source: string, checkResponses: boolean, engine: EngineName): string {
+export function entryModule(source: string, checkResponses: boolean, host: HostName): string {
   const handle = checkResponses
     ? `(${watchThrown})((request) => app.handle(request, { checkResponse }), ${JSON.stringify(thrownPage())})`
     : "app.handle";
   return `
-import { getEnvironment } from "${engines[engine].environment}";
+import { getEnvironment } from "${hosts[host]}";
 import { ${checkResponses ? "checkResponse, " : ""}rehearse, warmUp } from "@tenon/sdk";
 import app from ${JSON.stringify(source)};
 
@@ -158,7 +107,7 @@ if (lost.length > 0) {
   first.message = "no routes() has " + lost.slice(0, 10).map(({ message }) => message).join(", and none ");
   throw first;
 }
-${connect(handle, engines[engine])}
+${connect(handle)}
 warmUp(app);
 `;
 }
@@ -186,9 +135,9 @@ function refuseFetchListeners(): void {
 }
 
 /** Writes the same for a module that may speak `fetch`, as Hono's apps do, instead of exporting an app of `routes`. */
-export function fetchEntryModule(source: string, engine: EngineName): string {
+export function fetchEntryModule(source: string, host: HostName): string {
   return `
-import { getEnvironment } from "${engines[engine].environment}";
+import { getEnvironment } from "${hosts[host]}";
 import { appOf, fetchHandler, rehearse } from "@tenon/sdk/fetch";
 import * as handlerModule from ${JSON.stringify(source)};
 
@@ -196,6 +145,6 @@ const app = appOf(handlerModule.default);
 // A library may bring the SDK inside its own bundle.
 const isApp = app?.[Symbol.for("tenon.app")] === true;
 ${refuseUnless('isApp || typeof app?.fetch === "function"')}
-${connect("isApp ? (request) => app.handle(request) : fetchHandler(app)", engines[engine])}
+${connect("isApp ? (request) => app.handle(request) : fetchHandler(app)")}
 `;
 }

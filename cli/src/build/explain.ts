@@ -5,10 +5,10 @@ import type { Bundle } from "./bundle.ts";
 import { codeFrame } from "./code-frame.ts";
 import { defaultExportOf } from "./default-export.ts";
 import { type Failure, failureIn, placesIn, rejectionIn } from "./engine-output.ts";
-import { appForms, entryName, guardName, prologueName } from "./entry.ts";
+import { appForms, entryName, guardName } from "./entry.ts";
+import { isOfGuest } from "./guest-folders.ts";
 import { type Place, SourceMap } from "./place.ts";
 import { isOfSdk } from "./sdk-names.ts";
-import { isOfNode } from "./stand-ins.ts";
 
 /** The entry's error about routes that are declared and in no app. */
 const LOST = "no routes() has ";
@@ -139,23 +139,17 @@ async function placeToTell(places: readonly Place[]): Promise<Place | undefined>
 
 /** Reports whether a place is in code that the build adds to the user's sources. */
 async function isInner(place: Place): Promise<boolean> {
-  return isOfEntry(place) || isOfPrologue(place) || isOfNode(resolve(place.file)) || isOfSdk(place.file);
+  return isOfEntry(place) || isOfGuard(place) || isOfGuest(resolve(place.file)) || isOfSdk(place.file);
 }
 
 const isOfEntry = ({ file }: Place) => basename(file) === entryName;
 
-const isOfPrologue = ({ file }: Place) => [prologueName, guardName].includes(basename(file));
+const isOfGuard = ({ file }: Place) => basename(file) === guardName;
 
 const shown = ({ source }: Bundle) => relative(process.cwd(), source);
 
 function hintFor(reason: string): string | undefined {
   if (reason.startsWith("TypeError: it has routes and a listener of fetch")) return undefined;
-  if (/invalid property name in regular expression/.test(reason)) {
-    return (
-      "the JavaScript engine has no tables of Unicode, so the build writes \\p{…} out where the text of a regular expression is " +
-      "constant: make this one a literal, or write the characters out, such as [A-Za-zÀ-ÖØ-öø-ÿ]"
-    );
-  }
   if (reason.includes(LOST)) {
     return (
       "a later definition of the same name replaces an earlier one where modules are spread into one object: give each module " +

@@ -1,4 +1,4 @@
-/** Finds the globals that a source uses, for the polyfills that they need. */
+/** Finds the globals that a source uses, for the modules that define them. */
 import { type Node, parseSync } from "oxc-parser";
 
 /** The objects whose properties are the globals. */
@@ -9,17 +9,15 @@ const code =
   /^TS(?:As|Satisfies|NonNull|Instantiation)Expression$|^TS(?:TypeAssertion|ExportAssignment|ParameterProperty)$|^TS(?:Enum|Module)/;
 
 /**
- * Returns those of the names that a source may use as globals or as members. A name that the source declares itself counts, too,
+ * Returns those of the names that a source may use as globals. A name that the source declares itself counts, too,
  * because that costs only bytes; a name in a type, a comment or a text does not.
  *
- * @param members names that count as a member of any object, such as the methods of a class
  * @param followsAliases whether members of a variable that is set to the global object count
  */
 export function globalsIn(
   file: string,
   text: string,
   names: ReadonlySet<string>,
-  members: ReadonlySet<string>,
   followsAliases = false,
 ): ReadonlySet<string> {
   const found = new Set<string>();
@@ -38,11 +36,6 @@ export function globalsIn(
     if (followsAliases && node.type === "VariableDeclarator" && isScope(node.init)) noteAlias(node.id);
     // The bundler assigns in modules that it makes lazy.
     if (followsAliases && node.type === "AssignmentExpression" && isScope(node.right)) noteAlias(node.left);
-    if (node.type === "Property") {
-      const { key } = node;
-      // const { fetch } = globalThis
-      if (key.type === "Identifier" && members.has(key.name)) found.add(key.name);
-    }
     for (const [field, value] of Object.entries(fields)) {
       if (isNamed && (field === "property" || (field === "key" && node.type !== "Property"))) continue;
       if (isNamed && field === "key" && fields["shorthand"] !== true) continue;
@@ -64,7 +57,7 @@ export function globalsIn(
     const name =
       property.type === "Literal" ? String(property.value) : property.type === "Identifier" ? property.name : undefined;
     if (name === undefined || (node.computed && property.type === "Identifier")) return;
-    if (members.has(name) || (isScope(object) && names.has(name))) found.add(name);
+    if (isScope(object) && names.has(name)) found.add(name);
   };
   // A function may use an alias that is made after it.
   let known: number;

@@ -1,30 +1,29 @@
 /** Imports of WebAssembly: reads each module, and writes the JavaScript module that a handler gets instead. */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { relative, resolve, sep } from "node:path";
 import type { LinkedModule, ModuleExports, ModuleFunction } from "@tenon/native";
 import type { Metafile, OnLoadResult, Plugin } from "esbuild";
 import { systemReason, TenonError } from "../errors.ts";
 import { fromNative, native } from "../native.ts";
-import { cryptoFolder, packageFolder } from "../package.ts";
 import { type ComponentExport, exportsOf } from "./component-types.ts";
-import type { EngineName } from "./entry.ts";
+import type { HostName } from "./entry.ts";
+import { isOfGuest } from "./guest-folders.ts";
 import { writeDeclaration } from "./module-declarations.ts";
 import { packageNameOf } from "./packages.ts";
-import { isOfNode } from "./stand-ins.ts";
 
 /** The imported WebAssembly modules of a bundle. */
 export class LinkedModules {
   readonly #folder: string;
-  readonly #engine: EngineName;
+  readonly #host: HostName;
   readonly #warn: (text: string) => void;
   readonly #modules = new Map<string, LinkedModule>();
   readonly #exports = new Map<string, ModuleExports>();
 
   /** @param folder the project's */
-  constructor(folder: string, engine: EngineName, warn: (text: string) => void) {
+  constructor(folder: string, host: HostName, warn: (text: string) => void) {
     this.#folder = folder;
-    this.#engine = engine;
+    this.#host = host;
     this.#warn = warn;
   }
 
@@ -32,11 +31,7 @@ export class LinkedModules {
   get plugin(): Plugin {
     return {
       name: "linked-modules",
-      setup: ({ onLoad, onResolve }) => {
-        if (this.#engine !== "quickjs")
-          onResolve({ filter: /^\.\/linked-engine\.js$/ }, ({ importer }) => ({
-            path: join(dirname(importer), "linked-starlingmonkey.js"),
-          }));
+      setup: ({ onLoad }) => {
         onLoad({ filter: /\.wasm$/ }, ({ path }) => this.#load(path));
       },
     };
@@ -44,13 +39,17 @@ export class LinkedModules {
 
   async #load(path: string): Promise<OnLoadResult> {
     const shown = relative(process.cwd(), path);
+    if (this.#host === "reference")
+      return {
+        errors: [{ text: `componentize-js cannot link WebAssembly, such as ${shown}: build without --reference` }],
+      };
     try {
       const bytes = await readFile(path);
       const exports = await fromNative(native().exportsOfModule(bytes));
       const id = idOf(this.#name(path), bytes);
       this.#modules.set(path, { id, name: shown, bytes });
       this.#exports.set(path, exports);
-      const isOwn = packageNameOf(path) === undefined && !isOfNode(path);
+      const isOwn = packageNameOf(path) === undefined && !isOfGuest(path);
       if (isOwn) await writeDeclaration(path, exports).catch((error) => this.#lacks(path, error));
       return { contents: javaScriptFor(id, exports), loader: "js", resolveDir: this.#folder };
     } catch (error) {
@@ -82,11 +81,7 @@ export class LinkedModules {
 
   /** A file's name that is the same on each machine. */
   #name(path: string): string {
-    if (path.startsWith(cryptoFolder)) return `tenon:crypto/${basename(path)}`;
-    const inProject = relative(this.#folder, path);
-    const ofTenon = relative(packageFolder, path);
-    const isOfTenon = inProject.startsWith("..") && !ofTenon.startsWith("..");
-    return (isOfTenon ? `tenon:${ofTenon}` : inProject).split(sep).join("/");
+    return relative(this.#folder, path).split(sep).join("/");
   }
 
   /** The modules whose JavaScript is in a bundle. */

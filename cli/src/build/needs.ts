@@ -2,17 +2,15 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Metafile } from "esbuild";
-import { asyncFormNames } from "./async-forms.ts";
-import type { EngineName } from "./entry.ts";
+import type { HostName } from "./entry.ts";
 import { globalsIn } from "./global-uses.ts";
+import { isOfGuest, nodeFolder } from "./guest-folders.ts";
 import { type IntlName, intlModule, intlNamesIn } from "./intl/classes.ts";
 import type { Locales } from "./intl/locales.ts";
 import { hasBrowserForm, packageFolderOf, packageNameOf } from "./packages.ts";
-import { platformModulesIn } from "./quickjs/platform.ts";
+import { platformModulesIn } from "./platform.ts";
 import { isOfSdk } from "./sdk-names.ts";
 import { SdkParts } from "./sdk-parts.ts";
-import { isOfNode, nodeFolder } from "./stand-ins.ts";
-import { standardsIn } from "./standards.ts";
 import { mayUseSubtle, SubtleUses } from "./subtle-uses.ts";
 
 /** The names that may be written without an import and that the engine lacks: how a module exports each. */
@@ -22,33 +20,14 @@ const globals: Readonly<Record<string, string>> = {
   global: "export const global = globalThis;",
   setImmediate: 'export { setImmediate } from "node:timers";',
   clearImmediate: 'export { clearImmediate } from "node:timers";',
-  MessageChannel: 'export { MessageChannel } from "tenon-node:message-channel.js";',
-  ...asyncFormNames,
 };
 
 /** The modules of `guest/src/polyfills`, and the test for a bundle that uses them. */
 const polyfills: Readonly<Record<string, (code: string) => boolean>> = {
   "built-in-modules": (code) => /\.getBuiltinModule\b/.test(code) && code.includes("async_hooks"),
-  // The SDK and the entry print texts only, through a property of the globals.
-  console: (code) => /(?<![.\w$"'`-])console\b(?!\s*:[^:])|\bglobalThis\.console\b/.test(code),
-  // Paths and numbers are normalized by methods of the same name, without such a form.
-  normalize: (code) =>
-    /\.normalize\(\s*\)/.test(code) || (/\.normalize\b/.test(code) && /["'`]NFK?[CD]["'`]/.test(code)),
-  "message-event": (code) => /(?<!["'])\bnew MessageEvent\b/.test(code),
   navigator: (code) => /\bnavigator\??\.userAgent\b/.test(code),
-  "stream-iteration": (code) => /\bfor await\b|\bSymbol\.asyncIterator\b|\bpreventCancel\b/.test(code),
-  "text-streams": (code) => /(?<!["'])\bText(De|En)coderStream\b/.test(code),
   "url-pattern": (code) => /(?<!["'])\bURLPattern\b/.test(code),
 };
-
-/** Polyfills that QuickJS does not need, or that its platform replaces (`quickjs/platform.ts`). */
-const ofPlatform: ReadonlySet<string> = new Set([
-  "console",
-  "message-event",
-  "normalize",
-  "stream-iteration",
-  "text-streams",
-]);
 
 /** The globals of the SDK's classes of `fetch`. */
 const fetchNames: ReadonlySet<string> = new Set(["Headers", "Request", "Response", "fetch"]);
@@ -56,7 +35,7 @@ const fetchNames: ReadonlySet<string> = new Set(["Headers", "Request", "Response
 /** Polyfills that the SDK has, because its own classes of `fetch` do; an app that speaks `fetch` has them already. */
 const sdkPolyfills: Readonly<Record<string, string>> = { fetch: "@tenon/sdk/fetch-classes" };
 
-/** The functions of `node:crypto` that compute with the core module, and the files that define them. Files may have their names. */
+/** The functions of `node:crypto` for ciphers and derived keys, and the files that define them. Files may have their names. */
 const symmetricNames = /\bcreate(?:C|Dec)ipheriv\b|(?<!["'`/])\b(?:pbkdf2|scrypt|hkdf)(?:Sync)?\b/;
 const symmetricUsers = ["ciphers.js", "crypto-derive.js"].map((file) => join(nodeFolder, file));
 
@@ -80,10 +59,6 @@ export class Needs {
   readonly locales: Locales | undefined;
   /** The seed of random values at top level, as hexadecimal digits; undefined while nothing asks for any. */
   readonly seed: string | undefined;
-  /** True when classes of characters in regular expressions are written out. */
-  propertyEscapes = false;
-  /** True when asynchronous functions keep and restore the stores of `AsyncLocalStorage` (`async-forms.ts`). */
-  asyncStores = false;
   /** Folders of packages whose browser form is used, because the other form imports modules that only Node has. */
   readonly browserForms = new Set<string>();
   /** True when every package that has such a form is taken in it. */
@@ -96,28 +71,27 @@ export class Needs {
   readonly refusedBy = new Set<string>();
   /** The parts of the SDK that sources name. */
   readonly sdkParts = new SdkParts();
-  /** True when functions of `node:crypto` compute with a core module. */
+  /** True when the bundle has the functions of `node:crypto` for ciphers and derived keys. */
   symmetric = false;
   #namesSymmetric = false;
   readonly #subtle = new SubtleUses();
   readonly #readForSubtle = new Set<string>();
-  readonly #readForStandards = new Set<string>();
   readonly #warnings = new Set<string>();
 
   /** The modules of `guest/src/platform` that the bundle needs; undefined until everything else is found. */
   #platform: readonly string[] | undefined;
-  readonly #engine: EngineName;
+  readonly #host: HostName;
 
-  constructor(engine: EngineName, seed: string | undefined, locales: Locales | undefined) {
-    this.#engine = engine;
+  constructor(host: HostName, seed: string | undefined, locales: Locales | undefined) {
+    this.#host = host;
     this.seed = seed;
     this.locales = locales;
     if (seed !== undefined) this.polyfills.add("random-while-building");
   }
 
-  /** True for the engine that has an async context, and that `guest/src/platform` is for. */
-  get isQuickjs(): boolean {
-    return this.#engine === "quickjs";
+  /** True for Tenon's engine, which `guest/src/platform` is for; false for that of componentize-js. */
+  get isForEngine(): boolean {
+    return this.#host === "engine";
   }
 
   warn(text: string): void {
@@ -142,49 +116,39 @@ export class Needs {
     const { outputs } = metafile;
     const code = await readFile(file, "utf8");
     const before = this.#size;
-    const isQuickjs = this.isQuickjs;
     // The bundler names each file in a comment.
     const withoutFiles = code.replaceAll(/^\s*\/\/ \S+\.\w+$/gm, "");
     for (const name of Object.keys(globals)) {
       // A property's name and a key are others.
-      if (isQuickjs && name === "MessageChannel") continue;
       if (new RegExp(`(?<![.\\w$"'-])${name}\\b(?!\\s*:[^:])`).test(withoutFiles)) this.globals.add(name);
     }
     for (const [name, isNamed] of Object.entries(polyfills)) {
-      if (!(isQuickjs && ofPlatform.has(name)) && isNamed(code)) this.polyfills.add(name);
+      if (isNamed(code)) this.polyfills.add(name);
     }
     // The classes themselves name others, so only a bundle without them is looked at.
     if (this.locales !== undefined && this.intl.size === 0) {
       this.intl = intlNamesIn(code);
       this.intlCode = code;
     }
-    this.propertyEscapes ||= !isQuickjs && /\\p\{/i.test(code);
     const inputs = Object.values(outputs)
       .flatMap((output) => Object.entries(output.inputs))
       .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
       .map(([input]) => resolve(folder, input));
-    this.asyncStores ||= inputs.includes(join(nodeFolder, "async-hooks.js"));
     await this.#addSubtle(inputs);
-    if (isQuickjs) {
-      this.asyncStores = false;
-      // The SDK's client calls the host, and names `fetch` through an alias for other engines.
-      if (globalsIn(file, code, fetchNames, new Set()).size > 0) this.polyfills.add("fetch");
-    } else await this.#addStandards(inputs);
+    // The SDK's client calls the host, and names `fetch` through an alias for other engines.
+    if (globalsIn(file, code, fetchNames).size > 0) this.polyfills.add("fetch");
     if (this.hasBrowserForms && /\bnew DOMParser\b/.test(code)) await this.#leaveDocumentForms(inputs);
     const needsParts = await this.sdkParts.add(folder, metafile);
     if (needsParts || this.#size > before) return true;
-    if (!isQuickjs) return false;
+    if (!this.isForEngine) return false;
     this.#platform = [...platformModulesIn(file, code), ...this.#subtle.platformModules];
     return this.#platform.length > 0;
   }
 
-  /**
-   * Adds the parts of `crypto.subtle` that sources use. The SDK's own uses are those that the engine has; in QuickJS, `jwt`
-   * needs others.
-   */
+  /** Adds the parts of `crypto.subtle` that sources use. Of the SDK, only `jwt` needs any. */
   async #addSubtle(inputs: readonly string[]): Promise<void> {
     for (const input of inputs) {
-      if (this.#readForSubtle.has(input) || isOfNode(input)) continue;
+      if (this.#readForSubtle.has(input) || isOfGuest(input)) continue;
       this.#readForSubtle.add(input);
       if (jwtFile.test(input) && (await isOfSdk(input))) this.#subtle.hasJwt = true;
       // The build makes some modules itself; they have no file.
@@ -195,18 +159,6 @@ export class Needs {
       this.#namesSymmetric ||= packageNameOf(input) !== "@noble/hashes" && symmetricNames.test(text);
     }
     this.symmetric ||= this.#namesSymmetric && inputs.some((input) => symmetricUsers.includes(input));
-    if (!this.isQuickjs) for (const polyfill of this.#subtle.polyfills) this.polyfills.add(polyfill);
-  }
-
-  /** Adds what makes the engine's globals work as their standards have it, where sources use them. The SDK's own uses do without. */
-  async #addStandards(inputs: readonly string[]): Promise<void> {
-    for (const input of inputs) {
-      if (this.#readForStandards.has(input) || isOfNode(input)) continue;
-      this.#readForStandards.add(input);
-      const text = await readFile(input, "utf8").catch(() => "");
-      const found = standardsIn(input, text);
-      if (found.length > 0 && !(await isOfSdk(input))) for (const polyfill of found) this.polyfills.add(polyfill);
-    }
   }
 
   async #leaveDocumentForms(inputs: readonly string[]): Promise<void> {
@@ -229,14 +181,13 @@ export class Needs {
   }
 
   get #size(): number {
-    const switches = [this.propertyEscapes, this.asyncStores, this.symmetric].filter(Boolean).length;
     return (
       this.globals.size +
       this.polyfills.size +
       this.intl.size +
       this.browserForms.size +
       this.#documentForms.size +
-      switches
+      Number(this.symmetric)
     );
   }
 

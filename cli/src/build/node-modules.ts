@@ -2,10 +2,9 @@
 import { builtinModules } from "node:module";
 import { join, relative } from "node:path";
 import type { OnResolveArgs, OnResolveResult, PartialMessage, Plugin } from "esbuild";
-import { cryptoFolder } from "../package.ts";
+import { isOfGuest, nodeFolder, platformFolder, polyfillsFolder, referenceFolder } from "./guest-folders.ts";
 import type { Needs } from "./needs.ts";
 import { packageFolderOf, packageNameOf } from "./packages.ts";
-import { isOfNode, nodeFolder, platformFolder, polyfillsFolder } from "./stand-ins.ts";
 import { type Use, type UsesOf, usesReader } from "./used-names.ts";
 
 /** Node's modules that a component can have, and the file that stands in for each. */
@@ -50,6 +49,22 @@ const advice: readonly (readonly [names: RegExp, text: string])[] = [
 
 const namespace = "tenon-node";
 
+const folders = {
+  "tenon-platform": platformFolder,
+  "tenon-polyfills": polyfillsFolder,
+  "tenon-reference": referenceFolder,
+};
+
+/**
+ * The files that have a form with the engine's functions, which the build takes instead. Node can load the others: it lists their
+ * exports, and tests them.
+ */
+const natives: readonly (readonly [file: string, instead: string, isUsed: (needs: Needs) => boolean])[] = [
+  ["async-context", join(platformFolder, "async-context/async-context.js"), () => true],
+  ["hashes", join(nodeFolder, "hashes-native.js"), ({ isForEngine }) => isForEngine],
+  ["symmetric", join(nodeFolder, "symmetric-native.js"), ({ symmetric }) => symmetric],
+];
+
 /** A module for `require`, whose result is the default export of the ES module. */
 const asCommonJs = (file: string) => `module.exports = require(${JSON.stringify(file)}).default;`;
 
@@ -74,34 +89,17 @@ export function nodeModules(needs: Needs): Plugin {
         if (!Object.hasOwn(served, name)) return refuse(name, args, needs, usesOf);
         return resolveServed(name, args, needs, usesOf);
       });
-      onResolve({ filter: /^tenon-node:/ }, ({ path }) => ({
-        path: join(nodeFolder, path.replace("tenon-node:", "")),
-        sideEffects: false,
-      }));
-      onResolve({ filter: /^tenon-polyfills:/ }, ({ path }) => ({
-        path: join(polyfillsFolder, path.replace("tenon-polyfills:", "")),
-      }));
-      onResolve({ filter: /^\.\/async-context\.js$/ }, ({ importer }) =>
-        needs.isQuickjs && importer.startsWith(nodeFolder)
-          ? { path: join(platformFolder, "async-context", "async-context.js"), sideEffects: false }
-          : undefined,
-      );
-      onResolve({ filter: /^tenon-platform:/ }, ({ path }) => ({
-        path: join(platformFolder, path.replace("tenon-platform:", "")),
-      }));
-      onResolve({ filter: /^\.\/symmetric\.js$/ }, ({ importer }) =>
-        needs.symmetric && importer.startsWith(nodeFolder)
-          ? { path: join(nodeFolder, `symmetric-${needs.isQuickjs ? "native" : "linked"}.js`), sideEffects: false }
-          : undefined,
-      );
-      onResolve({ filter: /^\.\/hashes\.js$/ }, ({ importer }) =>
-        needs.isQuickjs && importer.startsWith(nodeFolder) && !importer.endsWith("hashes-native.js")
-          ? { path: join(nodeFolder, "hashes-native.js"), sideEffects: false }
-          : undefined,
-      );
-      onResolve({ filter: /^tenon-crypto:/ }, ({ path }) => ({
-        path: join(cryptoFolder, path.replace("tenon-crypto:", "")),
-      }));
+      onResolve({ filter: /^tenon-(?:platform|polyfills|reference):/ }, ({ path }) => {
+        const [scheme, file] = path.split(":") as [keyof typeof folders, string];
+        return { path: join(folders[scheme], file) };
+      });
+      for (const [file, instead, isUsed] of natives) {
+        onResolve({ filter: new RegExp(`^\\./${file}\\.js$`) }, ({ importer }) =>
+          isUsed(needs) && importer.startsWith(nodeFolder) && importer !== instead
+            ? { path: instead, sideEffects: false }
+            : undefined,
+        );
+      }
       onLoad({ filter: /./, namespace }, ({ path }) => ({ contents: contentsOf(path), resolveDir: nodeFolder }));
     },
   };
@@ -143,7 +141,7 @@ async function resolveServed(
   usesOf: UsesOf,
 ): Promise<OnResolveResult> {
   const { importer, kind } = args;
-  const isOwn = isOfNode(importer) || args.namespace !== "file";
+  const isOwn = isOfGuest(importer) || args.namespace !== "file";
   const lacking = isOwn ? [] : await lackingIn(await usesOf(importer), args.path, name);
   const owner = packageNameOf(importer);
   if (lacking.length > 0 && owner === undefined)

@@ -1,5 +1,4 @@
 /** The componentizer of `--reference`: componentize-js, in a child process. */
-import { TenonError } from "../errors.ts";
 import { fromNative, native } from "../native.ts";
 import { witFolder } from "../package.ts";
 import { askChild } from "./child.ts";
@@ -25,13 +24,6 @@ export interface ReferenceResult {
  * @throws TenonError `BUILD` with the place in the TypeScript when the module's top level throws
  */
 export const referenceComponentizer: Componentizer = async (bundle) => {
-  if (bundle.linked.length > 0) {
-    throw new TenonError(
-      "BUILD",
-      "the handler imports WebAssembly, which componentize-js cannot link",
-      "build without --reference",
-    );
-  }
   const request: ReferenceRequest = { sourcePath: bundle.file, witPath: witFolder, worldName: "handler-glue" };
   const result = await askChild<ReferenceRequest, ReferenceResult>("reference-child.js", request);
   if ("component" in result) return fromNative(native().enclose(Buffer.from(result.component)));

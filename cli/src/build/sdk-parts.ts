@@ -3,8 +3,8 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Metafile, Plugin } from "esbuild";
+import { isOfGuest } from "./guest-folders.ts";
 import { isOfSdk } from "./sdk-names.ts";
-import { isOfNode } from "./stand-ins.ts";
 
 /**
  * The modules of the SDK that are left out until a source names their feature. Every app imports them, because methods
@@ -48,7 +48,7 @@ export class SdkParts {
     for (const input of Object.keys(inputs)) {
       if (lacks() === 0) break;
       const file = resolve(folder, input);
-      if (this.#read.has(file) || isOfNode(file)) continue;
+      if (this.#read.has(file) || isOfGuest(file)) continue;
       if ([...this.#sdkFolders].some((sdk) => file.startsWith(sdk))) continue;
       this.#read.add(file);
       // The build makes some modules itself, the entry among them; they have no file and name nothing.

@@ -1,19 +1,16 @@
-/** A plugin that loads sources in the form that the engine can run. */
+/** A plugin that checks sources, and loads them without documentation. */
 import { readFile } from "node:fs/promises";
-import { basename, dirname, extname, relative } from "node:path";
+import { dirname, extname, relative } from "node:path";
 import type { Loader, PartialMessage, Plugin } from "esbuild";
 import { systemReason } from "../errors.ts";
 import { type Absent, absentUses } from "./absent.ts";
-import { withAsyncForms } from "./async-forms.ts";
 import type { Needs } from "./needs.ts";
 import { packageNameOf } from "./packages.ts";
-import { withoutPropertyEscapes } from "./property-escapes.ts";
 import { SdkNames, usesSdk } from "./sdk-names.ts";
 import { withoutDocs } from "./strip-docs.ts";
 
 /**
- * Loads sources without the documentation that only the OpenAPI document needs, and with syntax that the engine lacks
- * expanded on demand. (esbuild keeps comments inside expressions, and so those above the routes.) Everything else keeps
+ * Loads sources without the documentation that only the OpenAPI document needs. (esbuild keeps comments inside expressions, and so those above the routes.) Everything else keeps
  * its place, for error messages and the source map. Using a feature that the engine lacks is an error in a module of
  * the project. In a package it is a warning, because packages contain code that a handler never reaches.
  */
@@ -29,7 +26,7 @@ export function sources(needs: Needs, project: string): Plugin {
       onLoad({ filter: /\.[cm]?[jt]sx?$/ }, async ({ path }) => {
         const ofSdk = await usesSdk(path);
         const inProject = !relative(project, path).startsWith("..");
-        if (!ofSdk && !needs.propertyEscapes && !needs.asyncStores && !inProject) return undefined;
+        if (!ofSdk && !inProject) return undefined;
         let text: string;
         try {
           text = await readFile(path, "utf8");
@@ -47,15 +44,9 @@ export function sources(needs: Needs, project: string): Plugin {
           // Packages sort names of their own in any order.
           if (packageName === undefined || !isWarning) needs.warn(`${place}: ${text}; ${remedy}`);
         }
-        let contents = ofSdk ? await withoutDocs(path, text, names) : text;
-        if (needs.propertyEscapes) {
-          const rewritten = withoutPropertyEscapes(path, contents);
-          contents = rewritten.text;
-          for (const each of rewritten.warnings) needs.warn(each);
-        }
-        if (needs.asyncStores) contents = withAsyncForms(path, contents, basename(path));
         // esbuild itself loads unchanged files, because it applies a package's settings for them.
-        if (!ofSdk && contents === text) return undefined;
+        if (!ofSdk) return undefined;
+        const contents = await withoutDocs(path, text, names);
         return { contents, loader: extname(path).replace(/^\.[cm]?/, "") as Loader };
       });
     },

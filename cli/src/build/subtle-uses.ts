@@ -2,33 +2,26 @@
 import { type Node, parseSync } from "oxc-parser";
 import { memberName, walk } from "./used-names.ts";
 
-/** Operations that the engine's `crypto.subtle` lacks. */
-const lacking: ReadonlySet<string> = new Set([
+/** Operations with keys. `digest` needs no module. */
+const withKeys: ReadonlySet<string> = new Set([
   "decrypt",
   "deriveBits",
   "deriveKey",
   "encrypt",
   "exportKey",
   "generateKey",
+  "importKey",
+  "sign",
   "unwrapKey",
+  "verify",
   "wrapKey",
 ]);
 
-/** Operations that the engine has for some algorithms. */
-const partial: ReadonlySet<string> = new Set(["importKey", "sign", "verify"]);
-
-/** The core modules, and the names of the algorithms that each computes. */
+/** The modules `crypto/with-…` of `guest/src/platform`, and the names of the algorithms that each computes. */
 const modules: Readonly<Record<string, RegExp>> = {
   symmetric: /\b(?:AES-|HKDF\b|PBKDF2\b)/i,
   curves: /\b(?:ECDSA|ECDH|Ed25519|X25519)\b/i,
   rsa: /\b(?:RSA-|RSASSA-)/i,
-};
-
-/** The names in these that the engine does not know at all. The engine signs by the others with keys that are imported. */
-const unknown: Readonly<Record<string, RegExp>> = {
-  symmetric: modules["symmetric"] as RegExp,
-  curves: /\b(?:ECDH|Ed25519|X25519)\b/i,
-  rsa: /\bRSA-(?:PSS|OAEP)\b/i,
 };
 
 /** The algorithms of the SDK's `jwt`, and the modules that compute them. */
@@ -41,67 +34,48 @@ const tokens: readonly (readonly [name: RegExp, module: string | undefined])[] =
 /** Words in a source that may concern `crypto.subtle`. */
 export const mayUseSubtle = /subtle|AES-|HKDF|PBKDF2|ECD(?:H|SA)|25519|RSA-|RSASSA-|HMAC|[EHR]S(?:256|384|512)/i;
 
-/** Operations that make or write a key of any kind. */
-const onKeys: readonly string[] = ["exportKey", "generateKey", "wrapKey"];
-
 /**
- * Finds out which parts of `crypto.subtle` the sources of a bundle use beyond those that the engine has. A source that
- * hands `crypto.subtle` on, so that its operations cannot be seen, counts as one that uses all of them. An algorithm is
- * used when its name is in any source.
+ * Finds out which parts of `crypto.subtle` the sources of a bundle use beyond digests and HMAC. A source that hands
+ * `crypto.subtle` on, so that its operations cannot be seen, counts as one that uses all of them. An algorithm is used when its name
+ * is in any source.
  */
 export class SubtleUses {
   readonly #operations = new Set<string>();
   readonly #named = new Set<string>();
-  readonly #unknown = new Set<string>();
   readonly #tokens = new Set<string | undefined>();
   /** True when the bundle has the SDK's `jwt`, whose algorithms the sources name. */
   hasJwt = false;
   #isHmacNamed = false;
-  #readsHmac = false;
 
   /** Adds the uses of a source. */
   addFrom(file: string, text: string): void {
     for (const [module, names] of Object.entries(modules)) if (names.test(text)) this.#named.add(module);
-    for (const [module, names] of Object.entries(unknown)) if (names.test(text)) this.#unknown.add(module);
     for (const [name, module] of tokens) if (name.test(text)) this.#tokens.add(module);
     this.#isHmacNamed ||= /\bHMAC\b/i.test(text);
     if (!/\bsubtle\b/.test(text)) return;
-    const { operations, readsHmac } = usesIn(file, text);
+    const operations = operationsIn(file, text);
     // Other objects may have a property of that name.
     if (!/crypto/i.test(text)) operations.delete("*");
     for (const operation of operations) this.#operations.add(operation);
-    this.#readsHmac ||= readsHmac;
   }
 
-  /** The modules of `guest/src/platform` for algorithms, in QuickJS, which has digests and HMAC without them. */
+  /** The modules of `guest/src/platform` for algorithms. */
   get platformModules(): readonly string[] {
     const found = new Set<string>();
-    const isUsed = [...lacking, ...partial, "*"].some((each) => this.#operations.has(each));
+    const isUsed = [...withKeys, "*"].some((each) => this.#operations.has(each));
     const isNamed = this.#named.size > 0 || this.#isHmacNamed;
     if (isUsed) for (const module of isNamed ? this.#named : Object.keys(modules)) found.add(module);
     const accepted = this.#tokens.size > 0 ? this.#tokens : tokens.map(([, module]) => module);
     if (this.hasJwt) for (const module of accepted) if (module !== undefined) found.add(module);
     return [...found].sort().map((module) => `crypto/with-${module}`);
   }
-
-  /** The modules of `guest/src/polyfills` that the bundle needs. */
-  get polyfills(): readonly string[] {
-    const uses = (operations: Iterable<string>) => [...operations].some((each) => this.#operations.has(each));
-    const isBeyond = uses(lacking) || this.#operations.has("*");
-    if (!isBeyond && !(uses(partial) && this.#unknown.size > 0)) return this.#readsHmac ? ["subtle/install"] : [];
-    const names = uses(onKeys) || this.#operations.has("*") ? this.#named : this.#unknown;
-    const isNamed = names.size > 0 || this.#named.size > 0 || this.#isHmacNamed;
-    const needed = isNamed ? [...names] : Object.keys(modules);
-    return ["subtle/install", ...needed.map((module) => `subtle/with-${module}`)];
-  }
 }
 
-/** The operations that a source uses, `*` for all, and whether one imports a JSON Web Key of HMAC, which the engine misreads. */
-function usesIn(file: string, text: string): { operations: Set<string>; readsHmac: boolean } {
+/** The operations that a source uses; `*` for all. */
+function operationsIn(file: string, text: string): Set<string> {
   const { program, errors } = parseSync(file, text);
   const operations = new Set<string>();
-  let readsHmac = false;
-  if (errors.length > 0) return { operations, readsHmac };
+  if (errors.length > 0) return operations;
   const root = program as unknown as Node;
   /** Local names of `crypto.subtle`. */
   const aliases = new Set<string>();
@@ -110,12 +84,8 @@ function usesIn(file: string, text: string): { operations: Set<string>; readsHma
     const parent = above.at(-1);
     if (parent === undefined || isType(parent)) return;
     const operation = memberOf(node, parent);
-    if (operation !== undefined) {
-      operations.add(operation);
-      const call = above.at(-2);
-      if (operation === "importKey" && call?.type === "CallExpression" && call.callee === parent)
-        readsHmac ||= isHmacJwk(call.arguments as unknown as readonly Node[], text);
-    } else if (isAlias(node, parent)) {
+    if (operation !== undefined) operations.add(operation);
+    else if (isAlias(node, parent)) {
       const { id } = parent as unknown as { id: Node };
       if (id.type === "Identifier") aliases.add(id.name);
       else for (const name of namesIn(id)) operations.add(name);
@@ -139,7 +109,7 @@ function usesIn(file: string, text: string): { operations: Set<string>; readsHma
     if (node.type !== "Identifier" || !aliases.has(node.name) || parent === undefined) return;
     if (!isDeclaredBy(node, parent, above.at(-2))) noteUse(node, above);
   });
-  return { operations, readsHmac };
+  return operations;
 }
 
 /** Finds the outermost expression that has the value of another one, if only under a condition. */
@@ -196,10 +166,3 @@ function isDeclaredBy(node: Node, parent: Node, holder: Node | undefined): boole
 
 const isType = (node: Node): boolean =>
   node.type.startsWith("TS") && !/^TS(As|Satisfies|NonNull|Instantiation|TypeAssertion)/.test(node.type);
-
-/** Tells whether the arguments of `importKey` may be those of a JSON Web Key for HMAC. */
-function isHmacJwk([format, , algorithm]: readonly Node[], text: string): boolean {
-  if (format?.type !== "Literal" || format.value !== "jwk" || algorithm === undefined) return false;
-  const isConstant = algorithm.type === "ObjectExpression" || algorithm.type === "Literal";
-  return !isConstant || /HMAC/i.test(text.slice(algorithm.start, algorithm.end));
-}

@@ -1,5 +1,5 @@
 import { join, relative } from "node:path";
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { BuildOptions, BuildResult } from "../build/build.ts";
 import { failureToTell, TenonError } from "../errors.ts";
 import { exitOnInterrupt } from "../lifecycle.ts";
@@ -11,10 +11,8 @@ interface Options extends CommonOptions {
   readonly release?: boolean;
   readonly compose?: boolean;
   readonly json?: boolean;
-  readonly aot?: boolean;
   readonly reference?: boolean;
   readonly server?: boolean;
-  readonly fromSource?: boolean;
 }
 
 /** `tenon build`: the project's component in `dist/`. */
@@ -28,30 +26,17 @@ export function buildCommand(program: Command): void {
     )
     .option("-r, --release", "optimize for serving")
     .option("-c, --compose", "compose with the bridge")
-    .option("--aot", "specialize the engine to the handler with weval, for handlers that compute; with --release")
-    .addOption(
-      new Option("--reference", "let componentize-js make the component, which takes longer; to compare").conflicts(
-        "aot",
-      ),
-    )
+    .option("--reference", "let componentize-js make the component with the engine SpiderMonkey; to compare")
     .option("--server", "write dist/server/, which the program tenon-server serves without Node")
-    .addOption(
-      new Option(
-        "--from-source",
-        "prepare the engine on this machine instead of taking that of @tenon/engine; the result is the same",
-      ).conflicts(["aot", "reference"]),
-    )
     .option("--json", "print the written files as JSON, one line for each project");
   withCommonOptions(command).action(async (options: Options) => {
-    // Partial evaluation is for serving, and takes too long for anything else.
-    if (options.aot && !options.release) command.error("error: option '--aot' is for releases: tenon build -r --aot");
     exitOnInterrupt();
     const terminal = terminalFor(options);
     const projects = await projectsFrom(process.cwd());
     const wanted: BuildOptions = {
       release: options.release === true,
       compose: options.compose === true,
-      ...wayOf(options),
+      reference: options.reference === true,
     };
     const { buildProject } = await import("../build/build.ts");
     const failed: string[] = [];
@@ -108,10 +93,4 @@ function summary(name: string, { component, composed }: BuildResult, server: str
     ...(composed === undefined ? {} : { composed: file(composed) }),
     ...(server === undefined ? {} : { server: relative(process.cwd(), server) }),
   };
-}
-
-function wayOf({ reference, aot, fromSource }: Options): Pick<BuildOptions, "way"> {
-  if (reference) return { way: "reference" };
-  if (aot) return { way: "aot" };
-  return fromSource ? { way: "from-source" } : {};
 }

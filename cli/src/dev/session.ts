@@ -2,7 +2,6 @@
 import { existsSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { prepareEngine } from "../build/engine.ts";
-import { prepareQuickjs } from "../build/quickjs/prepare.ts";
 import { Consumers, declareJobs } from "../consumers.ts";
 import { failureToTell, TenonError } from "../errors.ts";
 import { Latest } from "../latest.ts";
@@ -150,8 +149,7 @@ export class DevSession {
   async #build(paths: readonly string[]): Promise<void> {
     const [first, ...more] = paths.map((path) => this.#shown(path));
     // Once per installation, and slow, so it shows its own progress.
-    const { engine } = this.#project.config.project;
-    await (engine === "quickjs" ? prepareQuickjs([], this.#terminal) : prepareEngine(this.#terminal));
+    await prepareEngine([], this.#terminal);
     const because = first === undefined ? "" : ` after ${first}${more.length > 0 ? ` and ${more.length} more` : ""}`;
     const { signal, over } = this.#supersedable();
     try {

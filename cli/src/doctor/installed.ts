@@ -57,7 +57,7 @@ function engineCheck(): Check {
     if (found.version !== version)
       return error("engine", `${buildPackage} ${found.version} belongs to another version`, hint);
   }
-  return ok("engine", `StarlingMonkey of componentize-js ${engineVersion}`);
+  return ok("engine", `QuickJS-ng ${engineVersion}`);
 }
 
 /** Compares versions by major, minor and patch number. */

@@ -29,7 +29,7 @@ function refusal(parsing: () => unknown): string {
 describe("parseConfig", () => {
   test("fills in what is left out", () => {
     expect(parse(minimal)).toEqual({
-      project: { name: "demo", version: "0.0.0", engine: "starlingmonkey" },
+      project: { name: "demo", version: "0.0.0" },
       server: expect.objectContaining(server),
       composition: { httpHandler: true },
       sidecars: {},

@@ -1,5 +1,5 @@
 /** `node:async_hooks` inside a component. */
-import { bound, type Call, enter, leave, scheduleMicrotask, stores, within } from "./async-context.ts";
+import { bound, type Call, enter, stores, within } from "./async-context.ts";
 
 /** A store that follows asynchronous calls. */
 export class AsyncLocalStorage<Store> {
@@ -35,8 +35,6 @@ export class AsyncLocalStorage<Store> {
 
   enterWith(store: Store): void {
     enter(new Map(stores()).set(this, store));
-    // It ends with the current synchronous call; callbacks that the call registers keep it.
-    scheduleMicrotask(leave);
   }
 
   disable(): void {

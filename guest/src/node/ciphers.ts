@@ -1,6 +1,5 @@
 /** Ciphers of `node:crypto`: AES in the modes GCM, CBC and CTR, computed by compiled functions. They are no streams. */
 import { Buffer } from "./buffer.ts";
-import { requireRequest } from "./building.ts";
 import { type Bytes, bytesOf, type Data, type KeyObject, outputOf, timingSafeEqual } from "./crypto-data.ts";
 import { type Block, symmetric as compiled, type Symmetric } from "./symmetric.ts";
 
@@ -104,7 +103,6 @@ export function ciphersBy(symmetric: Symmetric | undefined) {
   ): Mode => {
     const [, bits, mode] = nameOf.exec(String(name).toLowerCase()) ?? [];
     if (mode === undefined) throw refused(new RangeError(`Unknown cipher: ${name}`), "CRYPTO_UNKNOWN_CIPHER");
-    if (symmetric?.isForRequests !== false) requireRequest("a cipher of node:crypto");
     if (symmetric === undefined)
       throw new Error("the build brings ciphers of node:crypto where code names createCipheriv or createDecipheriv");
     const [secret, start] = [bytesOf(key).slice(), bytesOf(iv ?? new Uint8Array()).slice()];

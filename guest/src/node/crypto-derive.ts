@@ -2,7 +2,6 @@
 import { hkdf as nobleHkdf } from "@noble/hashes/hkdf.js";
 import { pbkdf2 as noblePbkdf2 } from "@noble/hashes/pbkdf2.js";
 import { scrypt as nobleScrypt } from "@noble/hashes/scrypt.js";
-import { isBuilding } from "./building.ts";
 import {
   answered,
   bytesOf,
@@ -25,8 +24,7 @@ export function derivedBy(symmetric: Symmetric | undefined) {
     parts: readonly Part[],
     call: (block: Block, symmetric: Symmetric) => number,
   ): Uint8Array | undefined => {
-    if (symmetric === undefined || (symmetric.isForRequests && isBuilding())) return undefined;
-    return symmetric.withBlock(
+    return symmetric?.withBlock(
       parts,
       (block) => call(block, symmetric),
       ({ part }) => part(parts.length - 1),

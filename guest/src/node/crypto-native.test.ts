@@ -1,4 +1,4 @@
-/** `node:crypto` by the functions of QuickJS, compared with Node's. */
+/** `node:crypto` by the functions of the engine, compared with Node's. */
 import * as nodeCrypto from "node:crypto";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { startEngine } from "../../testing/engine.ts";
 import { seeded } from "../platform/crypto/modules.testing.ts";
 
-/** A handler that evaluates the text of a request. Its files are those that the build takes for QuickJS. */
+/** A handler that evaluates the text of a request. Its files are those that the build takes. */
 const source = `
   import "../platform/encoding/install-encoder.ts";
   import "../platform/encoding/install-all.ts";
@@ -179,6 +179,78 @@ test.each(["gcm", "cbc", "ctr"])("AES in the mode %s seals in pieces and opens",
     );
     expect(own).toEqual(expected);
   }
+});
+
+test.each(["gcm", "cbc", "ctr"])("AES in the mode %s refuses what Node refuses", (mode) => {
+  const name = `aes-128-${mode}`;
+  for (const [each, key, iv] of [
+    ["aes-100-xyz", 16, 16],
+    [name, 15, 16],
+    [name, 16, mode === "gcm" ? 0 : 12],
+  ] as const) {
+    const [own, expected] = outcomes(
+      (crypto, buffer, name, key, iv) => void crypto.createCipheriv(name, buffer.alloc(key), buffer.alloc(iv)),
+      each,
+      key,
+      iv,
+    );
+    expect(own).toEqual(expected);
+    expect(own).toHaveProperty("error");
+  }
+  const [own, expected] = outcomes((crypto, buffer, name) => {
+    const isSealed = name.endsWith("gcm");
+    const decipher = crypto.createDecipheriv(name as "aes-128-gcm", buffer.alloc(16), buffer.alloc(isSealed ? 12 : 16));
+    if (isSealed) decipher.setAuthTag(buffer.alloc(16));
+    decipher.update("00112233445566778899aabbccddee", "hex");
+    decipher.final("hex");
+  }, name);
+  expect(own).toEqual(expected);
+});
+
+test("CBC without padding takes whole blocks, and bad padding is refused", () => {
+  const [own, expected] = outcomes((crypto, buffer) => {
+    const [key, iv] = [buffer.alloc(32), buffer.alloc(16)];
+    const codeOf = (call: () => unknown) => {
+      try {
+        return call();
+      } catch (error) {
+        return (error as { code?: string }).code ?? "no code";
+      }
+    };
+    const open = crypto.createCipheriv("aes-256-cbc", key, iv).setAutoPadding(false);
+    const whole = open.update("00".repeat(32), "hex", "hex") + open.final("hex");
+    const decipher = crypto.createDecipheriv("aes-256-cbc", key, iv);
+    decipher.update(whole, "hex");
+    const short = crypto.createCipheriv("aes-256-cbc", key, iv).setAutoPadding(false);
+    short.update("00", "hex");
+    return [whole, codeOf(() => decipher.final()), codeOf(() => short.final())];
+  });
+  expect(own).toEqual(expected);
+});
+
+test("a cipher that has ended, or lacks its tag, is refused", () => {
+  const failures = [
+    (crypto: typeof nodeCrypto, buffer: typeof Buffer) => {
+      crypto.createCipheriv("aes-128-gcm", buffer.alloc(16), buffer.alloc(12)).getAuthTag();
+    },
+    (crypto: typeof nodeCrypto, buffer: typeof Buffer) => {
+      const cipher = crypto.createCipheriv("aes-128-gcm", buffer.alloc(16), buffer.alloc(12));
+      cipher.final();
+      cipher.update("x");
+    },
+  ];
+  for (const call of failures) expect(outcomes(call)[0]).toEqual({ error: "ERR_CRYPTO_INVALID_STATE" });
+  const [own] = outcomes((crypto, buffer) => {
+    crypto.createDecipheriv("aes-128-gcm", buffer.alloc(16), buffer.alloc(12)).final();
+  });
+  expect(JSON.stringify(own)).toContain("unable to authenticate");
+});
+
+test("scrypt without enough memory is refused, and the engine goes on", () => {
+  const [refused] = outcomes((crypto) => void crypto.scryptSync("p", "s", 33, { N: 2 ** 30, maxmem: 2 ** 50 }));
+  expect(refused).toEqual({ error: "ERR_CRYPTO_INVALID_SCRYPT_PARAMS" });
+  const [own] = outcomes((crypto) => crypto.scryptSync("p", "s", 33).length);
+  expect(own).toEqual({ value: 33 });
 });
 
 test("random bytes are drawn in requests", () => {

@@ -1,8 +1,4 @@
-/**
- * `node:crypto` inside a component: hashes, keyed hashes, ciphers, derived keys and random values. In StarlingMonkey,
- * JavaScript computes the hashes, because Node's are synchronous and the engine's are not. `crypto.subtle` is many times faster
- * there for large inputs.
- */
+/** `node:crypto` inside a component: hashes, keyed hashes, ciphers, derived keys and random values. */
 import { Buffer } from "./buffer.ts";
 import { requireRequest } from "./building.ts";
 import { createCipheriv, createDecipheriv, getCiphers } from "./ciphers.ts";

@@ -1,6 +1,6 @@
 /**
- * Hashes and keyed hashes of `node:crypto`, computed in JavaScript. For QuickJS the build takes `hashes-native.ts` in the place of
- * this file (`cli/src/build/node-modules.ts`).
+ * Hashes and keyed hashes of `node:crypto`, computed in JavaScript. For Tenon's engine the build takes `hashes-native.ts` in the
+ * place of this file (`cli/src/build/node-modules.ts`).
  */
 import { blake2b, blake2s } from "@noble/hashes/blake2.js";
 import { hmac } from "@noble/hashes/hmac.js";

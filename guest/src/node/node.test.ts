@@ -251,19 +251,6 @@ describe("AsyncLocalStorage", () => {
   const store = new AsyncLocalStorage<string>();
   afterEach(() => expect(store.getStore()).toBeUndefined());
 
-  test("follows promises, timers and microtasks", async () => {
-    const seen: unknown[] = [];
-    const look = () => seen.push(store.getStore());
-    const done = store.run("a", () => {
-      queueMicrotask(look);
-      setTimeout(look, 1);
-      return Promise.resolve().then(look).then(look);
-    });
-    look();
-    await done;
-    await expect.poll(() => seen).toEqual([undefined, "a", "a", "a", "a"]);
-  });
-
   test("binds callbacks, and goes back to the store outside", () => {
     const resource = store.run("a", () => new AsyncResource("X"));
     store.run("b", () => {
@@ -272,12 +259,5 @@ describe("AsyncLocalStorage", () => {
       expect(store.exit(() => store.getStore())).toBeUndefined();
       expect(store.getStore()).toBe("b");
     });
-  });
-
-  test("enterWith ends with the call that it is made in", async () => {
-    store.enterWith("a");
-    const later = Promise.resolve().then(() => store.getStore());
-    expect(store.getStore()).toBe("a");
-    expect(await later).toBe("a");
   });
 });

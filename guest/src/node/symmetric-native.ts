@@ -5,4 +5,4 @@ import type { Symmetric } from "./symmetric.ts";
 
 const functions = { cbcDecrypt, cbcEncrypt, ctr, gcmCounter, gcmTag, hkdf, pbkdf2, scrypt };
 
-export const symmetric = { ...functions, withBlock, isForRequests: false } as unknown as Symmetric;
+export const symmetric = { ...functions, withBlock } as unknown as Symmetric;

@@ -1,7 +1,6 @@
 /**
- * The functions behind ciphers and derived keys, which are not written in JavaScript. Where code names one of them, the build
- * takes `symmetric-linked.ts` or for QuickJS `symmetric-native.ts` in the place of this file
- * (`cli/src/build/node-modules.ts`).
+ * The engine's functions behind ciphers and derived keys. Where code names one of them, the build takes `symmetric-native.ts` in the
+ * place of this file (`cli/src/build/node-modules.ts`).
  */
 
 /** An input, or the length of an output. */
@@ -11,10 +10,8 @@ export interface Block {
   readonly brand: unique symbol;
 }
 
-/** The functions take a block of arguments one after the other, and their lengths (`crates/bridge/crypto/symmetric`). */
+/** The functions take a block of arguments one after the other, and their lengths (`crates/engine/platform/crypto`). */
 export interface Symmetric {
-  /** True when the functions cannot be called at the top level of a build. */
-  readonly isForRequests: boolean;
   withBlock<Result>(
     parts: readonly Part[],
     call: (block: Block) => number,

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -9,23 +9,21 @@ import { build } from "esbuild";
 import { SdkParts } from "../../../cli/dist/build/sdk-parts.js";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
-const root = fileURLToPath(new URL("../../..", import.meta.url));
-const wit = fileURLToPath(new URL("../../../wit", import.meta.url));
-/** Built components, by the hash of their bundles. */
+const tenon = fileURLToPath(new URL("../../../cli/bin/tenon.js", import.meta.url));
+const sdk = fileURLToPath(new URL("../../src", import.meta.url));
+/** Built components, by their digests. */
 const cache = fileURLToPath(new URL("../../node_modules/.cache/tenon-components", import.meta.url));
 
-/** The entry that the CLI generates, for the module at `modulePath`. */
+/** Connects the app of the module at `modulePath` with a handler, as the entry of the CLI does. */
 export function entry(modulePath: string): string {
-  return `import { getEnvironment } from "wasi:cli/environment@0.2.10";
-import { warmUp } from "../../src/index.ts";
+  return `import { warmUp } from "../../src/index.ts";
 import app from ${JSON.stringify(modulePath)};
-globalThis[Symbol.for("tenon.environment")] = getEnvironment;
 warmUp(app);
 export const handler = { handle: app.handle };
 `;
 }
 
-/** Bundles an entry as the CLI does: one ES module, the host's interfaces left outside, and no part of the SDK that is not named. */
+/** Bundles an entry as the CLI does: one ES module, and no part of the SDK that is not named. */
 export async function bundle(source: string, minify = false): Promise<string> {
   const parts = new SdkParts();
   parts.addFrom(source);
@@ -41,7 +39,6 @@ export async function bundle(source: string, minify = false): Promise<string> {
       mainFields: ["module", "main"],
       conditions: ["import"],
       target: "es2022",
-      external: ["wasi:*"],
       plugins: [parts.plugin],
       metafile: true,
       logLevel: "error",
@@ -50,26 +47,33 @@ export async function bundle(source: string, minify = false): Promise<string> {
   }
 }
 
-/** Makes a component from a bundle, and returns the path of its file. The same bundle is built once. */
-export async function componentize(code: string): Promise<string> {
-  const file = join(cache, `${await hash(code)}.wasm`);
-  if (existsSync(file)) return file;
+/**
+ * Builds a handler module with `tenon build` and the SDK's sources, and returns the path of the component.
+ *
+ * @param module its absolute path
+ * @param before statements before the app is exported
+ */
+export async function componentOf(module: string, before = ""): Promise<string> {
   await mkdir(cache, { recursive: true });
-  const source = file.replace(/\.wasm$/, ".js");
-  const unfinished = file.replace(/\.wasm$/, `.${process.pid}.tmp`);
-  await writeFile(source, code);
-  // A program of its own, because the CLI is compiled, and these tests are not.
-  const program = join(here, "componentize.mjs");
-  await promisify(execFile)(process.execPath, [program, source, unfinished], { maxBuffer: 2 ** 26 });
-  await rename(unfinished, file);
-  return file;
-}
-
-async function hash(code: string): Promise<string> {
-  const sum = createHash("sha256").update(code);
-  for (const name of (await readdir(wit, { recursive: true })).sort()) {
-    if (name.endsWith(".wit")) sum.update(await readFile(join(wit, name)));
+  const folder = await mkdtemp(join(cache, "project-"));
+  try {
+    await mkdir(join(folder, "src"));
+    const paths = { "@tenon/sdk": [join(sdk, "index.ts")], "@tenon/sdk/*": [join(sdk, "*/index.ts")] };
+    await writeFile(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions: { paths } }));
+    await writeFile(join(folder, "tenon.toml"), '[project]\nname = "component"\n');
+    await writeFile(
+      join(folder, "src/handler.ts"),
+      `import app from ${JSON.stringify(module)};\n${before}\nexport default app;\n`,
+    );
+    await promisify(execFile)(process.execPath, [tenon, "build"], { cwd: folder });
+    const built = join(folder, "dist/component.wasm");
+    const digest = createHash("sha256").update(await readFile(built));
+    const file = join(cache, `${digest.digest("hex").slice(0, 24)}.wasm`);
+    if (existsSync(file)) return file;
+    await copyFile(built, `${file}.${process.pid}`);
+    await rename(`${file}.${process.pid}`, file);
+    return file;
+  } finally {
+    await rm(folder, { recursive: true });
   }
-  for (const file of ["bindings/index.d.ts", "package-lock.json"]) sum.update(await readFile(join(root, file)));
-  return sum.digest("hex").slice(0, 24);
 }

@@ -1,18 +1,20 @@
+import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 // Compiled, like all code of the CLI that these tests use.
 import { Runtime } from "../../../cli/dist/index.js";
 import type { RawResponse } from "../../src/index.ts";
 import { environmentKey, platform } from "../../src/platform.ts";
-import { bundle, componentize, entry } from "../component/build.ts";
+import { componentOf } from "../component/build.ts";
 import { type HandlerComponent, run } from "../component/run.ts";
 import app from "./app.ts";
 import { checkRow, rawRequest } from "./check-row.ts";
 import { rowName } from "./row.ts";
 import { table } from "./table.ts";
 
+const module = fileURLToPath(new URL("./app.ts", import.meta.url));
 const environment = { GREETING: "hello" };
-/** Building a component takes some twenty seconds, on a busy machine minutes. */
+/** The first build compiles the engine, which takes a minute on a busy machine. */
 const BUILD_TIMEOUT_MS = 240_000;
 
 describe("the table, inside a component", () => {
@@ -21,7 +23,7 @@ describe("the table, inside a component", () => {
 
   beforeAll(async () => {
     platform[environmentKey] = () => Object.entries(environment);
-    component = await run(await componentize(await bundle(entry("../conformance/app.ts"))), environment);
+    component = await run(await componentOf(module), environment);
   }, BUILD_TIMEOUT_MS);
   afterAll(() => {
     platform[environmentKey] = undefined;
@@ -44,7 +46,7 @@ describe("httpClient, inside a component on the runtime", () => {
 
   beforeAll(async () => {
     base = `http://127.0.0.1:${await port}`;
-    const file = await componentize(await bundle(entry("../conformance/app.ts")));
+    const file = await componentOf(module);
     const sidecars = { echo: base, nobody: "http://127.0.0.1:9" };
     runtime = await Runtime.create({ modules: [file], sidecars, cacheFolder: `${file}.cache`, logLevel: "off" });
   }, BUILD_TIMEOUT_MS);

@@ -1,12 +1,13 @@
 /**
  * The rows of the middleware, cookies and forms. They have the same answers in Node and in a component on the runtime.
  */
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 // Compiled, like all code of the CLI that these tests use.
 import { Runtime } from "../../../cli/dist/index.js";
 import type { RawResponse } from "../../src/index.ts";
 import { environmentKey, platform, SECRET_PREFIX } from "../../src/platform.ts";
-import { bundle, componentize, entry } from "../component/build.ts";
+import { componentOf } from "../component/build.ts";
 import { checkRow, rawRequest } from "./check-row.ts";
 import app from "./middleware-app.ts";
 import { middlewareRows, publicKeyRows, secrets } from "./middleware-rows.ts";
@@ -14,13 +15,14 @@ import { type Row, rowName } from "./row.ts";
 
 const named = (all: readonly Row[]) => all.map((row, i) => [`${i} ${rowName(row)}`, row] as const);
 const rows = named([...middlewareRows, ...publicKeyRows]);
+const module = fileURLToPath(new URL("./middleware-app.ts", import.meta.url));
 let runtime: Runtime;
 
 beforeAll(async () => {
   vi.spyOn(console, "error").mockImplementation(() => {});
   platform[environmentKey] = () =>
     Object.entries(secrets).map(([name, value]) => [SECRET_PREFIX + name, value] as const);
-  const file = await componentize(await bundle(entry("../conformance/middleware-app.ts")));
+  const file = await componentOf(module);
   runtime = await Runtime.create({ modules: [file], secrets, logLevel: "off" });
 }, 240_000);
 afterAll(async () => {

@@ -2,8 +2,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { polyfillsFolder } from "../guest-folders.ts";
 import { importedFolder } from "../packages.ts";
-import { polyfillsFolder } from "../stand-ins.ts";
 import { atTime } from "./at-time.ts";
 import { type IntlName, intlClasses, intlNames, withNeeded } from "./classes.ts";
 import { installing } from "./missing.ts";

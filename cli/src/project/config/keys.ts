@@ -94,11 +94,6 @@ export const sections = {
         "one is the default. The build adds formatjs's classes with the data of these locales, where the handler uses them.",
       { problem: localesProblem, rule: {} },
     ),
-    engine: withDefault(
-      oneOf("starlingmonkey", "quickjs"),
-      "starlingmonkey",
-      "The JavaScript engine that the component contains. `quickjs` makes smaller components that answer faster ([the QuickJS engine](engine.md#the-quickjs-engine)). It is new; `tenon build --aot` and `--reference` use the other one.",
-    ),
   }),
   server: section("How `tenon run` and `tenon dev` serve.", {
     host: withDefault(

@@ -1,7 +1,7 @@
 /**
- * The stores of `AsyncLocalStorage` on an engine that has an async context (`crates/engine/patches/30-async-context.patch`). The engine
- * itself makes it follow promises, thenables, asynchronous functions, timers and microtasks. It has the same exports as
- * `guest/src/node/async-context.ts`, which tracks them for an engine without one; the build chooses.
+ * The stores of `AsyncLocalStorage` by the engine's async context (`crates/engine/patches/30-async-context.patch`). The engine itself
+ * makes it follow promises, thenables, asynchronous functions, timers and microtasks, and ends it with the job that entered it. The
+ * build takes this file in the place of `guest/src/node/async-context.ts`.
  */
 import { asyncContext, setAsyncContext } from "tenon:engine";
 
@@ -16,9 +16,6 @@ export const stores = (): Stores => (asyncContext() as Stores | undefined) ?? no
 
 /** Makes stores current until the current job ends. */
 export const enter = (next: Stores): void => setAsyncContext(next);
-
-/** Makes no stores current. */
-export const leave = (): void => setAsyncContext(undefined);
 
 /** Calls a function with stores, and then restores the previous ones. */
 export function within<Result>(next: Stores, call: Call<Result>, self: unknown, args: readonly unknown[]): Result {
@@ -39,6 +36,3 @@ export function bound<Value>(callback: Value): Value {
     return within(own, callback as unknown as Call, this, args);
   } as Value;
 }
-
-/** Does nothing, because the engine ends the stores that a job has entered with the job. */
-export const scheduleMicrotask = (_leave: () => void): void => {};

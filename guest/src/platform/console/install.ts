@@ -3,9 +3,9 @@
  * replaces, print texts. `debug` prints to standard output, where the log's level is `info`.
  */
 import { monotonicNow } from "tenon:engine";
-import { printable } from "../../polyfills/console-values.ts";
 import { defineMethods } from "../interface.ts";
 import { line } from "./format.ts";
+import { printable } from "./values.ts";
 
 type Print = (text: string) => void;
 

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { platformFolder } from "../stand-ins.ts";
 import { engineFunctionsIn } from "./engine-module.ts";
+import { platformFolder } from "./guest-folders.ts";
 import { platformModules, platformModulesIn } from "./platform.ts";
 
 describe("platformModulesIn", () => {

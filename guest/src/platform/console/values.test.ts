@@ -1,6 +1,6 @@
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import { printable } from "./console-values.ts";
+import { printable } from "./values.ts";
 
 /** An error with the stack that the component's engine gives it. */
 function thrown(name: string, message: string, options?: ErrorOptions): Error {

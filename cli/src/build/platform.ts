@@ -1,5 +1,5 @@
 /** The globals that QuickJS lacks, and the modules of `guest/src/platform` that define them. */
-import { globalsIn } from "../global-uses.ts";
+import { globalsIn } from "./global-uses.ts";
 
 /** For each global, the module that defines it. A module imports the modules whose globals it uses. */
 const platform: Readonly<Record<string, string>> = {
@@ -71,7 +71,7 @@ const names: ReadonlySet<string> = new Set([...Object.keys(platform), "TextDecod
  * @param code the bundle without these modules, because their code names more globals than it uses
  */
 export function platformModulesIn(file: string, code: string): readonly string[] {
-  const used = globalsIn(file, code, names, new Set(), true);
+  const used = globalsIn(file, code, names, true);
   const found = [...used].map((name) => platform[name]).filter((module) => module !== undefined);
   if (used.has("TextDecoder")) found.push(decodesUtf8Only(code) ? "encoding/install-utf8" : "encoding/install-all");
   if (formatsConsole.test(code)) found.push("console/install");

@@ -1,0 +1,22 @@
+/** The folders of `guest/`, compiled: the modules that the build adds to a bundle. */
+import { join } from "node:path";
+import { guestFolder, packageFolder } from "../package.ts";
+
+/** The modules that stand in for Node's inside a component. */
+export const nodeFolder = join(guestFolder, "node");
+
+/** The modules that define features which no engine has. */
+export const polyfillsFolder = join(guestFolder, "polyfills");
+
+/** The modules that define globals which QuickJS lacks. */
+export const platformFolder = join(guestFolder, "platform");
+
+/** The modules for the engine of componentize-js. */
+export const referenceFolder = join(guestFolder, "reference");
+
+/** Their sources in a clone, which source maps name. */
+const sourceFolder = join(packageFolder, "../guest/src");
+
+/** Reports whether a file is in these folders, compiled or not. */
+export const isOfGuest = (file: string): boolean =>
+  [guestFolder, sourceFolder].some((folder) => file.startsWith(folder));
