@@ -76,21 +76,6 @@ export declare class Log {
   close(): void
 }
 
-/** The QuickJS engine, ready to evaluate bundles. */
-export declare class QuickjsEngine {
-  /**
-   * Opens a variant that was prepared in this folder; null when it has to be prepared. Rejects with `WRITE` when the
-   * folder cannot be used.
-   */
-  static open(folder: string, full: boolean): Promise<QuickjsEngine | undefined | null>
-  /** Prepares a variant and keeps it in a folder: seconds of computing. Rejects with `ENGINE` or `WRITE`. */
-  static prepare(folder: string, full: boolean): Promise<undefined>
-  /** Compiles the code that all components of this variant share into a cache of runtimes. Rejects with `ENGINE`. */
-  precompile(cacheDir: string): Promise<undefined>
-  /** Evaluates a bundle and makes a component from the resulting engine; see `SnapshotEngine.build`. */
-  build(name: string, bundle: Buffer, tools: Array<[string, string]>, linked: Array<LinkedModule>): Promise<BuiltComponent>
-}
-
 /** Modules that are loaded and can be called. */
 export declare class Runtime {
   /** Loads the modules. Rejects with a code: `CONFIG`, `ENGINE`, `MODULE_READ`, `MODULE_COMPILE` or `MODULE_LINK`. */
@@ -182,23 +167,21 @@ export declare class Sidecar {
   close(): Promise<undefined>
 }
 
-/** A JavaScript engine that is ready to run top levels. */
+/** The JavaScript engine, ready to run top levels. */
 export declare class SnapshotEngine {
   /**
-   * Opens the engine that was prepared under `key`; null when it has to be prepared. Rejects with `WRITE` when the folder
-   * cannot be used.
+   * Opens a variant that was prepared in this folder; null when it has to be prepared. Rejects with `WRITE` when the
+   * folder cannot be used.
    */
-  static open(folder: string, key: string): Promise<SnapshotEngine | undefined | null>
-  /** Prepares an engine and keeps it under `key`: seconds of computing. Rejects with `ENGINE` or `WRITE`. */
-  static prepare(folder: string, key: string, ingredients: EngineIngredients): Promise<undefined>
-  /** Prepares an engine for any processor of this architecture, for the package `@tenon/engine`. */
-  static prepareShipped(folder: string, key: string, ingredients: EngineIngredients): Promise<undefined>
+  static open(folder: string, full: boolean): Promise<SnapshotEngine | undefined | null>
+  /** Prepares a variant and keeps it in a folder: seconds of computing. Rejects with `ENGINE` or `WRITE`. */
+  static prepare(folder: string, full: boolean): Promise<undefined>
   /**
-   * Copies the result of `prepareShipped` from the folder `from`, whose content was checked. Rejects with `ENGINE`
-   * or `WRITE`.
+   * Prepares a variant with the result of `compileEngine`, which the caller trusts, and stores the other part of it in a cache of
+   * runtimes. Rejects with `ENGINE` when this processor or this version cannot run it, and with `WRITE`.
    */
-  static install(folder: string, key: string, from: string): Promise<undefined>
-  /** Compiles the code that all components of this engine share into the cache of runtimes. Rejects with `ENGINE`. */
+  static install(folder: string, full: boolean, code: EngineCode, cacheDir: string): Promise<undefined>
+  /** Compiles the code that all components of this variant share into a cache of runtimes. Rejects with `ENGINE`. */
   precompile(cacheDir: string): Promise<undefined>
   /**
    * Runs the top level of a bundle and makes a component from the resulting engine. `name` is the file name of the
@@ -206,24 +189,6 @@ export declare class SnapshotEngine {
    * with `TOP_LEVEL` (and the engine's output), `TOP_LEVEL_CALL`, `TOP_LEVEL_ENDLESS`, `TOP_LEVEL_MEMORY` or `BUILD`.
    */
   build(name: string, bundle: Buffer, tools: Array<[string, string]>, linked: Array<LinkedModule>): Promise<BuiltComponent>
-}
-
-/** A JavaScript engine for weval that is ready to run top levels. */
-export declare class SpecializableEngine {
-  /**
-   * Opens the engine that was prepared under `key`; null when it has to be prepared. Rejects with `WRITE` when the folder
-   * cannot be used.
-   */
-  static open(folder: string, key: string): Promise<SpecializableEngine | undefined | null>
-  /** Prepares an engine and keeps it under `key`: seconds of computing. Rejects with `ENGINE` or `WRITE`. */
-  static prepare(folder: string, key: string, ingredients: EngineIngredients): Promise<undefined>
-  /** Runs the top level of a bundle, whose file name is `name`. Rejects as `SnapshotEngine.build` does. */
-  snapshot(name: string, bundle: Buffer): Promise<EngineSnapshot>
-  /**
-   * Makes a component from the module that weval made from a snapshot's, and the modules `linked`. Rejects with `ENGINE`
-   * or `BUILD`.
-   */
-  component(specialized: Buffer, linked: Array<LinkedModule>): Promise<Buffer>
 }
 
 /** The bridge that `compose` uses: a component for a manual `wac plug bridge.wasm --plug handler.wasm`. */
@@ -251,6 +216,9 @@ export declare function compileAhead(component: Buffer, cpu: string): Promise<Bu
  */
 export declare function compileChild(): void
 
+/** Compiles a variant for the package `@tenon/engine`: seconds of computing. Rejects with `ENGINE`. */
+export declare function compileEngine(full: boolean): Promise<EngineCode>
+
 /** The names of a component's imports and exports. */
 export interface ComponentInterfaces {
   imports: Array<string>
@@ -276,27 +244,16 @@ export declare function compressDelta(component: Buffer, base: Buffer): Promise<
  */
 export declare function declareJobs(address: string, tasks: string): Promise<undefined>
 
-/**
- * Puts the adapter for calls and log lines around a handler component, so that it imports only WASI. A handler that imports neither
- * comes back as it is. Rejects with a code: `NOT_A_COMPONENT`, `MISSING_INTERFACE` or `WIRING`.
- */
-export declare function enclose(handler: Buffer): Promise<Buffer>
-
-/** The result of componentize-js' splicer for a hollow engine, and its metadata. */
-export interface EngineIngredients {
-  /** The file of the engine of componentize-js. */
-  engine: string
-  /** The result of `hollowEngine`, with the world's imports and exports spliced in. */
-  spliced: Buffer
-  /** The same with the imports stubbed that the world does not have. */
-  stubbed: Buffer
-  /** The adapter from `wasi_snapshot_preview1` to WASI 0.2. */
-  adapter: Buffer
-  /** JavaScript that connects the world with the bundle. */
-  bindings: string
-  /** Settings of the engine, as `NAME=value`. */
-  environment: Array<string>
+/** Machine code of a variant of the engine, for other machines of this platform. */
+export interface EngineCode {
+  /** Runs top levels. */
+  building: Buffer
+  /** Shared by all components of the variant. */
+  serving: Buffer
 }
+
+/** The names of the functions that a bundle can import from `tenon:engine`. */
+export declare function engineFunctions(full: boolean): Array<string>
 
 /**
  * The engine's code and everything else that all components of one engine have in common; null for a component without code.
@@ -304,19 +261,8 @@ export interface EngineIngredients {
  */
 export declare function engineOf(component: Buffer): Promise<Buffer | undefined | null>
 
-/**
- * Identifies the code that prepares engines, in hexadecimal: an engine that another revision prepared is prepared
- * again.
- */
+/** Identifies the result of `compileEngine`, in hexadecimal: code of another revision is not used. */
 export declare function engineRevision(): string
-
-/** The module that weval specializes to a handler. */
-export interface EngineSnapshot {
-  /** A core module. */
-  module: Buffer
-  /** The output of the top level. */
-  printed: string
-}
 
 /**
  * Expands the result of `compressDelta` with the same base, to `limit` bytes at most. Another base may give other bytes
@@ -329,9 +275,6 @@ export declare function expandDelta(delta: Buffer, base: Buffer, limit: number):
  * continues the module's name.
  */
 export declare function exportsOfModule(bytes: Buffer): Promise<ModuleExports>
-
-/** The engine for the splicer, with the parts hollow that splicing does not read. Rejects with `ENGINE`. */
-export declare function hollowEngine(engine: Buffer): Promise<Buffer>
 
 /** Reads the names of a component's imports and exports. Rejects with `NOT_A_COMPONENT`. */
 export declare function interfacesOf(component: Buffer): Promise<ComponentInterfaces>
@@ -508,9 +451,6 @@ export interface NativeTls {
   /** Its private key. */
   key: string
 }
-
-/** The names of the functions that a bundle can import from `tenon:engine`. */
-export declare function quickjsFunctions(full: boolean): Array<string>
 
 /** A request that was answered. */
 export interface RecentRequest {

@@ -4,7 +4,7 @@
  * `lib` of browsers or workers: `"lib": ["ES2023"], "types": ["@tenon/sdk/engine"]`. A test compares it with the engine.
  *
  * ECMAScript's own library promises a few things that the engine lacks, and no `tsconfig.json` can take them away: `Intl` and
- * what needs it (locales), `Atomics` and `SharedArrayBuffer`.
+ * what needs it (locales).
  *
  * The declarations are those of TypeScript's lib.webworker.d.ts (Copyright Microsoft Corporation, Apache License 2.0), without
  * what the engine lacks.

@@ -15,8 +15,7 @@ async function measure(tasks: Named, rounds: number, runs: number): Promise<Reco
       const start = performance.now();
       for (let run = 0; run < runs; run++) {
         const result = task();
-        // Awaiting other values would measure the event loop, because a turn in StarlingMonkey takes longer than the
-        // validation.
+        // Awaiting other values would measure the event loop, because a turn may take longer than the validation.
         if (result instanceof Promise) await result;
       }
       if (round >= 0) times[name]?.push(((performance.now() - start) * 1000) / runs);

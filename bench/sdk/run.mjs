@@ -1,5 +1,5 @@
 // The SDK's cost, as ratios to its peers in one run: `npm run build && node bench/sdk/run.mjs`.
-// It runs in Node (V8) and in the component (StarlingMonkey on wasmtime), where handlers run. Building takes a minute.
+// It runs in Node (V8) and in the component (QuickJS on wasmtime), where handlers run.
 import { execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -23,17 +23,18 @@ const bundle = async (contents) => {
     mainFields: ["module", "main"],
     conditions: ["import"],
     target: "es2022",
-    external: ["wasi:*"],
   });
   return outputFiles[0].text;
 };
-const component = async (name, code) => {
-  const [source, output] = [join(folder, `${name}.js`), join(folder, `${name}.wasm`)];
-  await writeFile(source, code);
-  execFileSync(process.execPath, [join(root, "ts-sdk/test/component/componentize.mjs"), source, output]);
-  return output;
+/** Builds a module whose default export is an app. */
+const component = async (name, module) => {
+  const project = join(folder, name);
+  await mkdir(join(project, "src"), { recursive: true });
+  await writeFile(join(project, "tenon.toml"), `[project]\nname = "${name}"\n`);
+  await writeFile(join(project, "src/handler.ts"), `export { default } from ${JSON.stringify(module)};\n`);
+  execFileSync(process.execPath, [join(root, "cli/bin/tenon.js"), "build", "-rq"], { cwd: project });
+  return join(project, "dist", `${name}.wasm`);
 };
-const exported = (app) => `export const handler = { handle: async (request) => ${app}.handle(request) };`;
 const print = (text) => process.stdout.write(`${text}\n`);
 const us = (value) => `${value.toFixed(2)} µs`;
 
@@ -59,7 +60,7 @@ try {
   for (const body of ["valid", "invalid"]) reportValidation("Node", body, await validation(body, 20, 2000));
   reportRouting("Node", await routing(20, 5000));
 
-  const file = await component("bench", await bundle(`import app from "./app.ts"; ${exported("app")}`));
+  const file = await component("bench", join(here, "app.ts"));
   const runtime = await Runtime.create({ modules: [file], requestTimeoutMs: 120_000 });
   const ask = async (what) => {
     const answer = await runtime.fetch(new Request(`http://localhost/run/bench/${what}`));

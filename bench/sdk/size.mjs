@@ -15,8 +15,8 @@ const here = fileURLToPath(new URL(".", import.meta.url));
 const ROUNDS = 15;
 const REQUESTS = 100;
 
-const engine = await prepareEngine(new Terminal());
-const environment = `import { getEnvironment } from "wasi:cli/environment@0.2.10";
+const engine = await prepareEngine([], new Terminal());
+const environment = `import { getEnvironment } from "tenon:engine";
 globalThis[Symbol.for("tenon.environment")] = getEnvironment;`;
 const exported = "export const handler = { handle: app.handle };";
 
@@ -43,7 +43,7 @@ async function bundled(contents) {
     mainFields: ["module", "main"],
     conditions: ["tenon", "worker", "import", "default"],
     target: "es2023",
-    external: ["wasi:*"],
+    external: ["tenon:engine"],
     plugins: [parts.plugin],
   });
   return outputFiles[0].contents;

@@ -37,11 +37,3 @@ pub fn interfaces_of<'env>(env: &'env Env, component: Buffer) -> Result<PromiseR
     let interfaces = compute(move || tenon_compose::interfaces(&component).map_err(Failure::from));
     promise(env, interfaces, |found| ComponentInterfaces { imports: found.imports, exports: found.exports })
 }
-
-/// Puts the adapter for calls and log lines around a handler component, so that it imports only WASI. A handler that imports neither
-/// comes back as it is. Rejects with a code: `NOT_A_COMPONENT`, `MISSING_INTERFACE` or `WIRING`.
-#[napi]
-pub fn enclose<'env>(env: &'env Env, handler: Buffer) -> Result<PromiseRaw<'env, Buffer>> {
-    let enclosed = compute(move || tenon_compose::enclose(handler.to_vec()).map_err(Failure::from));
-    promise(env, enclosed, Buffer::from)
-}

@@ -17,7 +17,6 @@ mod linked;
 mod log;
 mod migrate;
 mod options;
-mod quickjs;
 mod recent;
 mod request;
 mod running;

@@ -1,73 +1,51 @@
 //! `tenon_snapshot` for Node.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use napi::bindgen_prelude::{Buffer, PromiseRaw};
-use napi::{Env, Result};
+use napi::{Env, Error, Result};
 use napi_derive::napi;
-use tenon_snapshot::{Built, Engine, Ingredients, SnapshotError, SpecializableEngine as Specializable, fill, hollow};
+use tenon_snapshot::{Built, Engine, Variant};
 
 use crate::failure::{Failure, compute, promise};
 use crate::linked::{LinkedModule, read_all};
 
-/// The result of componentize-js' splicer for a hollow engine, and its metadata.
+/// A build of the engine: the full one has the functions that few handlers use.
+const fn variant(full: bool) -> Variant {
+    if full { Variant::Full } else { Variant::Lean }
+}
+
+/// The names of the functions that a bundle can import from `tenon:engine`.
+#[napi]
+pub fn engine_functions(full: bool) -> Vec<String> {
+    variant(full).functions().map(str::to_owned).collect()
+}
+
+/// Identifies the result of `compileEngine`, in hexadecimal: code of another revision is not used.
+#[napi]
+pub fn engine_revision() -> Result<String> {
+    tenon_snapshot::revision().map_err(|error| Error::from_reason(error.to_string()))
+}
+
+/// Machine code of a variant of the engine, for other machines of this platform.
 #[napi(object)]
-pub struct EngineIngredients {
-    /// The file of the engine of componentize-js.
-    pub engine: String,
-    /// The result of `hollowEngine`, with the world's imports and exports spliced in.
-    pub spliced: Buffer,
-    /// The same with the imports stubbed that the world does not have.
-    pub stubbed: Buffer,
-    /// The adapter from `wasi_snapshot_preview1` to WASI 0.2.
-    pub adapter: Buffer,
-    /// JavaScript that connects the world with the bundle.
-    pub bindings: String,
-    /// Settings of the engine, as `NAME=value`.
-    pub environment: Vec<String>,
+pub struct EngineCode {
+    /// Runs top levels.
+    pub building: Buffer,
+    /// Shared by all components of the variant.
+    pub serving: Buffer,
 }
 
-impl TryFrom<EngineIngredients> for Ingredients {
-    type Error = SnapshotError;
-
-    fn try_from(ingredients: EngineIngredients) -> std::result::Result<Self, SnapshotError> {
-        let engine = fs::read(&ingredients.engine)
-            .map_err(|error| SnapshotError::Engine(format!("{}: {error}", ingredients.engine)))?;
-        Ok(Self {
-            engine: fill(&ingredients.spliced, &engine)?,
-            stubbed: fill(&ingredients.stubbed, &engine)?,
-            adapter: ingredients.adapter.into(),
-            bindings: ingredients.bindings,
-            environment: ingredients.environment,
-        })
-    }
-}
-
-/// Prepares an engine in one of the ways that there are.
-fn prepared(
-    env: &Env,
-    folder: String,
-    key: String,
-    ingredients: EngineIngredients,
-    prepare: fn(&Path, &str, Ingredients) -> std::result::Result<(), SnapshotError>,
-) -> Result<PromiseRaw<'_, ()>> {
-    let work = compute(move || Ok(prepare(Path::new(&folder), &key, ingredients.try_into()?)?));
-    promise(env, work, |()| ())
-}
-
-/// The engine for the splicer, with the parts hollow that splicing does not read. Rejects with `ENGINE`.
+/// Compiles a variant for the package `@tenon/engine`: seconds of computing. Rejects with `ENGINE`.
 #[napi]
-pub fn hollow_engine<'env>(env: &'env Env, engine: Buffer) -> Result<PromiseRaw<'env, Buffer>> {
-    promise(env, compute(move || Ok(hollow(&engine)?)), Buffer::from)
-}
-
-/// Identifies the code that prepares engines, in hexadecimal: an engine that another revision prepared is prepared
-/// again.
-#[napi]
-pub fn engine_revision() -> String {
-    tenon_snapshot::revision()
+pub fn compile_engine(env: &Env, full: bool) -> Result<PromiseRaw<'_, EngineCode>> {
+    let compile = compute(move || {
+        let building = tenon_snapshot::compile_shipped(variant(full))?;
+        let serving = tenon_runtime::compile_shared(&variant(full).template()?)?;
+        Ok((building, serving))
+    });
+    promise(env, compile, |(building, serving)| EngineCode { building: building.into(), serving: serving.into() })
 }
 
 /// A component and the figures of its build.
@@ -88,7 +66,7 @@ impl From<Built> for BuiltComponent {
     }
 }
 
-/// A JavaScript engine that is ready to run top levels.
+/// The JavaScript engine, ready to run top levels.
 #[napi]
 pub struct SnapshotEngine {
     engine: Arc<Engine>,
@@ -96,45 +74,40 @@ pub struct SnapshotEngine {
 
 #[napi]
 impl SnapshotEngine {
-    /// Opens the engine that was prepared under `key`; null when it has to be prepared. Rejects with `WRITE` when the folder
-    /// cannot be used.
+    /// Opens a variant that was prepared in this folder; null when it has to be prepared. Rejects with `WRITE` when the
+    /// folder cannot be used.
     #[napi]
-    pub fn open<'env>(env: &'env Env, folder: String, key: String) -> Result<PromiseRaw<'env, Option<SnapshotEngine>>> {
-        let open = compute(move || Ok(Engine::open(&PathBuf::from(folder), &key)?));
+    pub fn open<'env>(env: &'env Env, folder: String, full: bool) -> Result<PromiseRaw<'env, Option<SnapshotEngine>>> {
+        let open = compute(move || Ok(Engine::open(&PathBuf::from(folder), variant(full))?));
         promise(env, open, |engine| engine.map(|engine| SnapshotEngine { engine: Arc::new(engine) }))
     }
 
-    /// Prepares an engine and keeps it under `key`: seconds of computing. Rejects with `ENGINE` or `WRITE`.
+    /// Prepares a variant and keeps it in a folder: seconds of computing. Rejects with `ENGINE` or `WRITE`.
     #[napi]
-    pub fn prepare<'env>(
-        env: &'env Env,
-        folder: String,
-        key: String,
-        ingredients: EngineIngredients,
-    ) -> Result<PromiseRaw<'env, ()>> {
-        prepared(env, folder, key, ingredients, tenon_snapshot::prepare)
+    pub fn prepare(env: &Env, folder: String, full: bool) -> Result<PromiseRaw<'_, ()>> {
+        let prepare = compute(move || Ok(tenon_snapshot::prepare(&PathBuf::from(folder), variant(full))?));
+        promise(env, prepare, |()| ())
     }
 
-    /// Prepares an engine for any processor of this architecture, for the package `@tenon/engine`.
+    /// Prepares a variant with the result of `compileEngine`, which the caller trusts, and stores the other part of it in a cache of
+    /// runtimes. Rejects with `ENGINE` when this processor or this version cannot run it, and with `WRITE`.
     #[napi]
-    pub fn prepare_shipped<'env>(
+    pub fn install<'env>(
         env: &'env Env,
         folder: String,
-        key: String,
-        ingredients: EngineIngredients,
+        full: bool,
+        code: EngineCode,
+        cache_dir: String,
     ) -> Result<PromiseRaw<'env, ()>> {
-        prepared(env, folder, key, ingredients, tenon_snapshot::prepare_shipped)
-    }
-
-    /// Copies the result of `prepareShipped` from the folder `from`, whose content was checked. Rejects with `ENGINE`
-    /// or `WRITE`.
-    #[napi]
-    pub fn install<'env>(env: &'env Env, folder: String, key: String, from: String) -> Result<PromiseRaw<'env, ()>> {
-        let install = compute(move || Ok(tenon_snapshot::install(&PathBuf::from(folder), &key, &PathBuf::from(from))?));
+        let install = compute(move || {
+            tenon_snapshot::install(&PathBuf::from(folder), variant(full), &code.building)?;
+            let template = variant(full).template()?;
+            Ok(tenon_runtime::install_shared(&template, &code.serving, &PathBuf::from(cache_dir))?)
+        });
         promise(env, install, |()| ())
     }
 
-    /// Compiles the code that all components of this engine share into the cache of runtimes. Rejects with `ENGINE`.
+    /// Compiles the code that all components of this variant share into a cache of runtimes. Rejects with `ENGINE`.
     #[napi]
     pub fn precompile<'env>(&self, env: &'env Env, cache_dir: String) -> Result<PromiseRaw<'env, ()>> {
         let engine = Arc::clone(&self.engine);
@@ -160,76 +133,5 @@ impl SnapshotEngine {
             engine.build(&name, &bundle, &tools, &linked).map_err(Failure::from)
         });
         promise(env, build, BuiltComponent::from)
-    }
-}
-
-/// The module that weval specializes to a handler.
-#[napi(object)]
-pub struct EngineSnapshot {
-    /// A core module.
-    pub module: Buffer,
-    /// The output of the top level.
-    pub printed: String,
-}
-
-/// A JavaScript engine for weval that is ready to run top levels.
-#[napi]
-pub struct SpecializableEngine {
-    engine: Arc<Specializable>,
-}
-
-#[napi]
-impl SpecializableEngine {
-    /// Opens the engine that was prepared under `key`; null when it has to be prepared. Rejects with `WRITE` when the folder
-    /// cannot be used.
-    #[napi]
-    pub fn open<'env>(
-        env: &'env Env,
-        folder: String,
-        key: String,
-    ) -> Result<PromiseRaw<'env, Option<SpecializableEngine>>> {
-        let open = compute(move || Ok(Specializable::open(&PathBuf::from(folder), &key)?));
-        promise(env, open, |engine| engine.map(|engine| SpecializableEngine { engine: Arc::new(engine) }))
-    }
-
-    /// Prepares an engine and keeps it under `key`: seconds of computing. Rejects with `ENGINE` or `WRITE`.
-    #[napi]
-    pub fn prepare<'env>(
-        env: &'env Env,
-        folder: String,
-        key: String,
-        ingredients: EngineIngredients,
-    ) -> Result<PromiseRaw<'env, ()>> {
-        prepared(env, folder, key, ingredients, tenon_snapshot::prepare_specializable)
-    }
-
-    /// Runs the top level of a bundle, whose file name is `name`. Rejects as `SnapshotEngine.build` does.
-    #[napi]
-    pub fn snapshot<'env>(
-        &self,
-        env: &'env Env,
-        name: String,
-        bundle: Buffer,
-    ) -> Result<PromiseRaw<'env, EngineSnapshot>> {
-        let engine = Arc::clone(&self.engine);
-        let snapshot = compute(move || engine.snapshot(&name, &bundle).map_err(Failure::from));
-        promise(env, snapshot, |snapshot| EngineSnapshot {
-            module: Buffer::from(snapshot.module),
-            printed: snapshot.printed,
-        })
-    }
-
-    /// Makes a component from the module that weval made from a snapshot's, and the modules `linked`. Rejects with `ENGINE`
-    /// or `BUILD`.
-    #[napi]
-    pub fn component<'env>(
-        &self,
-        env: &'env Env,
-        specialized: Buffer,
-        linked: Vec<LinkedModule>,
-    ) -> Result<PromiseRaw<'env, Buffer>> {
-        let engine = Arc::clone(&self.engine);
-        let component = compute(move || engine.component(&specialized, &read_all(&linked)?).map_err(Failure::from));
-        promise(env, component, Buffer::from)
     }
 }

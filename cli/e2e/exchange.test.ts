@@ -225,7 +225,6 @@ test("trusted_proxies are believed", async () => {
   }
 });
 
-// Texts of a request are allocated from one block of 16 KiB as long as they fit (crates/snapshot/src/starlingmonkey/arguments.rs).
 test.each(["request", "shared"])(
   "texts that fill their block, and more, arrive whole: isolation = %s",
   async (isolation) => {

@@ -1,37 +1,32 @@
-// Prepares the engine for the package `@tenon/engine` and packs it: engine/engines/<platform>-<arch>.br. It is made from
-// componentize-js, for any processor of this architecture, and the same sources give the same bytes.
+// Compiles the engine for the package `@tenon/engine` and packs it: engine/engines/<platform>-<arch>.br, and …-full.br for the variant
+// with all functions. The same sources give the same bytes.
 //
 //   node cli/scripts/pack-engine.mjs [--check | --if-stale]
 //
-// `--check` compares with the file that is there, and writes nothing. `--if-stale` does nothing when that file was made
-// from the present sources.
+// `--check` compares with the files that are there, and writes nothing. `--if-stale` does nothing when these were made from the
+// present sources.
 import { createHash } from "node:crypto";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { prepareShipped, shippedKey } from "../dist/build/engine.js";
-import { engineFile, packEngine, packedKey } from "../dist/build/engine-package.js";
-import { Terminal } from "../dist/terminal.js";
+import { engineFile, packEngine, packedRevision } from "../dist/build/engine-package.js";
+import { native } from "../dist/native.js";
 
-const file = join(dirname(fileURLToPath(import.meta.url)), "../engine/engines", engineFile);
-const key = await shippedKey();
-if (process.argv.includes("--if-stale") && existsSync(file) && (await packedKey(file)) === key) process.exit();
-const folder = mkdtempSync(join(tmpdir(), "tenon-pack-engine-"));
-try {
-  chmodSync(folder, 0o700);
-  await prepareShipped(folder, new Terminal());
-  const packed = await packEngine(key, folder);
-  const digest = (bytes) => createHash("sha256").update(bytes).digest("hex");
+const folder = join(dirname(fileURLToPath(import.meta.url)), "../engine/engines");
+const revision = native().engineRevision();
+const digest = (bytes) => createHash("sha256").update(bytes).digest("hex");
+for (const full of [false, true]) {
+  const name = engineFile(full);
+  const file = join(folder, name);
+  if (process.argv.includes("--if-stale") && existsSync(file) && (await packedRevision(file)) === revision) continue;
+  const packed = await packEngine(revision, await native().compileEngine(full));
   if (process.argv.includes("--check")) {
     const there = digest(readFileSync(file));
     if (there !== digest(packed))
       throw new Error(`${file} has the digest ${there}, and made anew it has ${digest(packed)}`);
   } else {
-    mkdirSync(dirname(file), { recursive: true });
+    mkdirSync(folder, { recursive: true });
     writeFileSync(file, packed);
   }
-  console.error(`${engineFile}: ${packed.length} bytes, sha256 ${digest(packed)}`);
-} finally {
-  rmSync(folder, { recursive: true, force: true });
+  console.error(`${name}: ${packed.length} bytes, sha256 ${digest(packed)}`);
 }

@@ -2,6 +2,6 @@
 import { rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-for (const name of ["crypto", "dist", "guest", "viewer", "wit", "engines.json"]) {
+for (const name of ["dist", "guest", "viewer", "wit", "engines.json"]) {
   rmSync(fileURLToPath(new URL(`../build/${name}`, import.meta.url)), { recursive: true, force: true });
 }

@@ -1,5 +1,5 @@
-// The package `@tenon/build`: copies of the command's code and of the code for components, the WIT, the core modules for
-// cryptography, the API reference's viewer, and the digests of the engines.
+// The package `@tenon/build`: copies of the command's code and of the code for components, the WIT, the API
+// reference's viewer, and the digests of the engines.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -11,11 +11,8 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const build = join(root, "build");
 
 execFileSync("npm", ["run", "build"], { cwd: root, stdio: ["ignore", 2, 2] });
-for (const folder of ["crypto", "dist", "guest", "viewer", "wit"])
-  rmSync(join(build, folder), { recursive: true, force: true });
+for (const folder of ["dist", "guest", "viewer", "wit"]) rmSync(join(build, folder), { recursive: true, force: true });
 cpSync(join(root, "../wit"), join(build, "wit"), { recursive: true });
-for (const module of ["curves", "rsa", "symmetric"])
-  cpSync(join(root, `../crates/bridge/crypto/${module}.wasm`), join(build, `crypto/${module}.wasm`));
 for (const [from, to] of [
   [join(root, "dist"), "dist"],
   [join(root, "../guest/dist"), "guest"],

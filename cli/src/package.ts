@@ -42,9 +42,6 @@ export const witFolder = shipped("wit", "../wit");
 /** The compiled modules of `guest/`, which the build bundles into components; see {@link witFolder}. */
 export const guestFolder = shipped("guest", "../guest/dist");
 
-/** The core modules behind `crypto.subtle`; see {@link witFolder}. */
-export const cryptoFolder = shipped("crypto", "../crates/bridge/crypto");
-
 /** The folder with the example that `tenon new` makes a project of; see {@link witFolder}. */
 export function templateFolder(example: string): string {
   return shipped(`templates/${example}`, `../examples/${example}`);

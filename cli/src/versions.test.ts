@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { referencePackage, referenceVersion } from "./build/reference.ts";
 import { version } from "./package.ts";
 import { engineVersion, installedVersion, versionLine, wasmtimeVersion } from "./versions.ts";
 
@@ -22,6 +23,7 @@ test("packages are found from a folder upwards", () => {
   const { dependencies: guest } = manifest("../../guest/package.json");
   expect({ ...dependencies, ...devDependencies, ...guest }).toMatchObject({ ...shared, ...source });
   expect(shared).toMatchObject(guest);
+  expect(source).toEqual({ [referencePackage]: referenceVersion });
   expect(engine).toBe(version);
   expect([build, manifest("../engine/package.json").version]).toEqual([version, version]);
   expect(installedVersion("commander")).toBe(dependencies.commander);

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Builds the guests: the bridge and the adapter for calls, as components beside this script, and the core modules behind
-# `crypto.subtle`, which stand in crypto/. Last comes the service of WASI 0.3 that only tests run (crates/fixtures/service).
-# `build.sh --check` compares instead.
+# Builds the guests: the bridge and the adapter for calls, as components beside this script, and the service of WASI 0.3 that only
+# tests run (crates/fixtures/service). `build.sh --check` compares instead.
 #
 # rustup's wasm targets are not available everywhere, so this uses Debian's packages: rustc-web, cargo-web, rust-web-src
 # and lld-19. Exit code 3 means that they are missing.
@@ -49,6 +48,3 @@ component() { # core module, committed component
 component bridge bridge.wasm
 component calls calls.wasm
 component test_service ../fixtures/service.wasm
-for module in curves rsa symmetric; do
-  keep "$compiled/tenon_crypto_$module.wasm" "crypto/$module.wasm"
-done

@@ -91,7 +91,6 @@ interface PlatformGlobals {
   Response: new (body: object | null, init: { status: number; statusText: string; headers: object }) => object;
   setTimeout(callback: () => void, milliseconds: number): unknown;
   clearTimeout(timer: unknown): void;
-  structuredClone<T>(value: T): T;
   [environmentKey]?: (() => readonly EnvironmentEntry[]) | undefined;
   [variablesKey]?: (names: readonly string[]) => (string | undefined)[];
   [originKey]?: () => RequestOrigin;

@@ -31,8 +31,6 @@ const globals: ReadonlyMap<string, string> = new Map([
   ["WebAssembly", "a component cannot load code while it runs: import the module (docs/wasm.md)"],
   ["Worker", "a handler has one thread; call another module over HTTP"],
   ["SharedWorker", "a handler has one thread; call another module over HTTP"],
-  ["SharedArrayBuffer", "a handler has one thread; use ArrayBuffer"],
-  ["Atomics", "a handler has one thread, so nothing has to be synchronized"],
   ["WebSocket", "use server-sent events (`sse`) for clients, and HTTP for sidecars"],
   ["EventSource", "read the body of a `fetch` response as a stream"],
   ["XMLHttpRequest", "use `fetch` or `httpClient`"],

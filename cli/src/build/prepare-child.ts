@@ -4,9 +4,9 @@ import { answerParent } from "./child.ts";
 import type { PrepareRequest } from "./engine.ts";
 
 answerParent<PrepareRequest, object>(async ({ folder, full, cache }) => {
-  const { QuickjsEngine } = native();
-  await fromNative(QuickjsEngine.prepare(folder, full));
-  const engine = await fromNative(QuickjsEngine.open(folder, full));
+  const { SnapshotEngine } = native();
+  await fromNative(SnapshotEngine.prepare(folder, full));
+  const engine = await fromNative(SnapshotEngine.open(folder, full));
   if (engine) await fromNative(engine.precompile(cache));
   return {};
 });

@@ -1,9 +1,13 @@
 /** The componentizer of `--reference`: componentize-js, in a child process. */
-import { fromNative, native } from "../native.ts";
+import { TenonError } from "../errors.ts";
 import { witFolder } from "../package.ts";
 import { askChild } from "./child.ts";
 import type { Componentizer } from "./componentize.ts";
 import { explain } from "./explain.ts";
+
+/** The package, and its version; a test compares it with `build/package.json`. */
+export const referencePackage = "@bytecodealliance/componentize-js";
+export const referenceVersion = "0.23.0";
 
 /** The request to the child process. */
 export interface ReferenceRequest {
@@ -21,11 +25,25 @@ export interface ReferenceResult {
  * Builds with `@bytecodealliance/componentize-js` itself, which compiles the engine for each build: for `tenon build
  * --reference`, and as the reference of tests.
  *
- * @throws TenonError `BUILD` with the place in the TypeScript when the module's top level throws
+ * @throws TenonError `NO_BUILD` when that is not installed, `BUILD` with the place in the TypeScript when the module's top level throws
  */
 export const referenceComponentizer: Componentizer = async (bundle) => {
+  requireInstalled();
   const request: ReferenceRequest = { sourcePath: bundle.file, witPath: witFolder, worldName: "handler-glue" };
   const result = await askChild<ReferenceRequest, ReferenceResult>("reference-child.js", request);
-  if ("component" in result) return fromNative(native().enclose(Buffer.from(result.component)));
+  if ("component" in result) return result.component;
   throw await explain(result.error, bundle);
 };
+
+function requireInstalled(): void {
+  try {
+    import.meta.resolve(referencePackage);
+  } catch (error) {
+    throw new TenonError(
+      "NO_BUILD",
+      `--reference needs the package ${referencePackage}, which is not installed`,
+      `npm install --save-dev ${referencePackage}@${referenceVersion}`,
+      error,
+    );
+  }
+}

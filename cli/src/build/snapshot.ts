@@ -1,7 +1,7 @@
 /** The componentizer of every ordinary build: `crates/snapshot`, through the addon. */
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
-import type { QuickjsEngine } from "@tenon/native";
+import type { SnapshotEngine } from "@tenon/native";
 import { fromNative } from "../native.ts";
 import { version } from "../package.ts";
 import type { Terminal } from "../terminal.ts";
@@ -15,7 +15,7 @@ import { randomPlaces, requireHandled, topLevelError } from "./explain.ts";
  * @throws TenonError `BUILD` with the place in the TypeScript when the module's top level fails
  */
 export function snapshotComponentizer(
-  engine: QuickjsEngine,
+  engine: SnapshotEngine,
   terminal: Terminal,
   options: { readonly release: boolean },
 ): Componentizer {

@@ -35,7 +35,7 @@ export async function cacheCheck(folder: string): Promise<Check> {
 /** Checks the folder with the addon, which has the rule for trusted code (crates/trusted-folder). */
 async function problemOf(folder: string, addon: NativeAddon): Promise<string | undefined> {
   try {
-    await fromNative(addon.SnapshotEngine.open(folder, "doctor"));
+    await fromNative(addon.SnapshotEngine.open(folder, false));
     return undefined;
   } catch (thrown) {
     return failureToTell(thrown)?.message ?? String(thrown);

@@ -144,7 +144,7 @@ pub(crate) fn checked(bytes: &[u8]) -> Result<&[u8]> {
     Ok(inner_handler(bytes))
 }
 
-struct Store<'a> {
+pub(crate) struct Store<'a> {
     engine: &'a Engine,
     folder: Option<Folder>,
     components: usize,
@@ -152,7 +152,7 @@ struct Store<'a> {
 
 impl<'a> Store<'a> {
     /// Opens a store for code of this engine. Without a folder that can be used, it keeps nothing.
-    fn open(engine: &'a Engine, folder: Option<&Path>, components: usize) -> Self {
+    pub(crate) fn open(engine: &'a Engine, folder: Option<&Path>, components: usize) -> Self {
         let folder = folder.and_then(|path| match Folder::open(path) {
             Ok(folder) => Some(folder),
             Err(error) => {

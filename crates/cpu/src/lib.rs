@@ -59,6 +59,13 @@ impl Cpu {
         Self(CPUS.first().map_or(NATIVE, |(name, _)| *name))
     }
 
+    /// Returns the processor that shipped machine code is for: servers have had its instructions since 2015. Elsewhere, code is
+    /// compiled on the machine.
+    #[must_use]
+    pub fn shipped() -> Self {
+        if cfg!(target_arch = "x86_64") { Self("x86-64-v3") } else { Self::oldest() }
+    }
+
     /// Returns the name.
     #[must_use]
     pub const fn name(&self) -> &'static str {
@@ -90,6 +97,11 @@ fn target() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_processor_of_shipped_code_is_known() {
+        assert_eq!(Cpu::shipped().name().parse(), Ok(Cpu::shipped()));
+    }
 
     #[test]
     fn an_unknown_processor_is_refused_with_the_known_names() {

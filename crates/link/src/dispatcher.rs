@@ -29,49 +29,23 @@ use crate::error::LinkError;
 use crate::limits::number_of;
 use crate::module::Function;
 
-/// Export of the prepared StarlingMonkey: the table with the place of the dispatcher.
-pub const TABLE: &str = "tenon-modules";
+/// The engine's table, and the dispatcher's place in it (`crates/engine/src/linked.c`).
+const TABLE: &str = "__indirect_function_table";
+const PLACE: u32 = 1;
 
-/// The dispatcher's place in that table.
-pub const PLACE: u32 = 0;
-
-/// The same of QuickJS (`crates/engine/src/linked.c`).
-const QUICKJS_TABLE: &str = "__indirect_function_table";
-const QUICKJS_PLACE: u32 = 1;
-
-/// Where the engine calls the dispatcher.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    QuickJs,
-    /// The null pointer of C. A second result, which no function of C has, keeps calls of it a trap.
-    StarlingMonkey,
-}
-
-impl Place {
-    /// Finds the place by the exports of the engine.
-    pub(crate) fn of(engine: &[u8]) -> Result<Self, LinkError> {
-        let mut found = None;
-        for section in sections(engine, PREAMBLE..engine.len()).map_err(LinkError::engine)? {
-            if section.id != EXPORT {
-                continue;
-            }
-            for export in ExportSectionReader::new(section.reader(engine)).map_err(LinkError::engine)? {
-                match export.map_err(LinkError::engine)?.name {
-                    TABLE => return Ok(Self::StarlingMonkey),
-                    QUICKJS_TABLE => found = Some(Self::QuickJs),
-                    _ => {}
-                }
+/// Refuses an engine that has no place for the dispatcher.
+pub(crate) fn require_place(engine: &[u8]) -> Result<(), LinkError> {
+    for section in sections(engine, PREAMBLE..engine.len()).map_err(LinkError::engine)? {
+        if section.id != EXPORT {
+            continue;
+        }
+        for export in ExportSectionReader::new(section.reader(engine)).map_err(LinkError::engine)? {
+            if export.map_err(LinkError::engine)?.name == TABLE {
+                return Ok(());
             }
         }
-        found.ok_or_else(|| LinkError::engine("it has no place for modules"))
     }
-
-    fn in_table(self) -> (&'static str, u32) {
-        match self {
-            Self::QuickJs => (QUICKJS_TABLE, QUICKJS_PLACE),
-            Self::StarlingMonkey => (TABLE, PLACE),
-        }
-    }
+    Err(LinkError::engine("it has no place for modules"))
 }
 
 /// Import module with the engine's exports. The others are the numbers of the imported modules.
@@ -113,9 +87,6 @@ const VALUE: usize = 8;
 const DISPATCH: u32 = 0;
 const UNPACK: u32 = 1;
 
-/// The type of the dispatcher for StarlingMonkey.
-const DISPATCH_TWO: u32 = 5;
-
 /// Types of the functions for a memory: copying, its size and its growth.
 const COPY: u32 = 2;
 const PAGES: u32 = 3;
@@ -133,23 +104,21 @@ pub(crate) struct Callable<'a> {
 }
 
 /// Builds the dispatcher of modules with their ids.
-pub(crate) fn dispatcher(modules: &[Callable<'_>], place: Place) -> Module {
+pub(crate) fn dispatcher(modules: &[Callable<'_>]) -> Module {
     let (mut types, mut imports) = (TypeSection::new(), ImportSection::new());
     types.ty().function(repeat_n(ValType::I32, 5), [ValType::I32]);
     types.ty().function([ValType::I32], []);
     types.ty().function(repeat_n(ValType::I32, 3), []);
     types.ty().function([], [ValType::I32]);
     types.ty().function([ValType::I32], [ValType::I32]);
-    types.ty().function(repeat_n(ValType::I32, 5), [ValType::I32; 2]);
     imports.import(ENGINE, "memory", memory());
-    let (table, place_in_table) = place.in_table();
     imports.import(
         ENGINE,
-        table,
+        TABLE,
         EntityType::Table(TableType {
             element_type: RefType::FUNCREF,
             table64: false,
-            minimum: (place_in_table + 1).into(),
+            minimum: (PLACE + 1).into(),
             maximum: None,
             shared: false,
         }),
@@ -178,12 +147,6 @@ pub(crate) fn dispatcher(modules: &[Callable<'_>], place: Place) -> Module {
     }
     defined.function(DISPATCH);
     code.function(&dispatch(modules, count, number_of(memories)));
-    let mut last = first + count;
-    if place == Place::StarlingMonkey {
-        defined.function(DISPATCH_TWO);
-        code.function(&with_second_result(last));
-        last += 1;
-    }
 
     let (mut tables, mut elements) = (TableSection::new(), ElementSection::new());
     tables.table(TableType {
@@ -194,10 +157,10 @@ pub(crate) fn dispatcher(modules: &[Callable<'_>], place: Place) -> Module {
         shared: false,
     });
     let start = ConstExpr::i32_const(0);
-    let place = ConstExpr::i32_const(place_in_table.cast_signed());
+    let place = ConstExpr::i32_const(PLACE.cast_signed());
     let unpacking: Vec<u32> = (first..first + count).collect();
     elements.active(Some(FUNCTIONS), &start, Elements::Functions(Cow::Owned(unpacking)));
-    elements.active(Some(ENGINE_TABLE), &place, Elements::Functions(Cow::Owned(vec![last])));
+    elements.active(Some(ENGINE_TABLE), &place, Elements::Functions(Cow::Owned(vec![first + count])));
 
     let mut module = Module::new();
     module.section(&types).section(&imports).section(&defined).section(&tables).section(&elements).section(&code);
@@ -335,16 +298,6 @@ fn with_memory(body: &mut Body, first: u32) {
     }
     when(body, OPERATION, SIZE, |body| answer(body, &[Instruction::Call(pages)]));
     when(body, OPERATION, GROW, |body| answer(body, &[Instruction::LocalGet(B), Instruction::Call(grow)]));
-}
-
-/// Calls the dispatcher, and returns 0 besides.
-fn with_second_result(dispatch: u32) -> Body {
-    let mut body = Body::new([]);
-    for parameter in OPERATION..=D {
-        body.instruction(&Instruction::LocalGet(parameter));
-    }
-    run(&mut body, &[Instruction::Call(dispatch), Instruction::I32Const(0), Instruction::End]);
-    body
 }
 
 /// Returns the value on the stack.

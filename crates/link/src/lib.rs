@@ -29,7 +29,6 @@ mod limits;
 mod module;
 
 pub use component::{Component, ComponentFunction, Export};
-pub use dispatcher::{PLACE, TABLE};
 pub use error::LinkError;
 pub use limits::{MAX_BYTES, MAX_MEMORIES, MAX_MODULES};
 pub use module::{CoreModule, Function};
@@ -41,7 +40,7 @@ use wasm_encoder::{ComponentSection, ModuleSection, RawSection};
 use wasmparser::{Instance, InstanceSectionReader};
 
 use crate::copying::{Copies, Copying};
-use crate::dispatcher::{Callable, Place, dispatcher};
+use crate::dispatcher::{Callable, dispatcher, require_place};
 use crate::instances::Instances;
 use crate::limits::number_of;
 
@@ -99,7 +98,7 @@ pub fn link(component: &[u8], linked: &[Linked<'_>]) -> Result<Vec<u8>, LinkErro
     let imported = imported.collect::<Result<Vec<_>, _>>()?;
     check_counts(&linked, &imported)?;
     let found = EngineModule::find(component).map_err(LinkError::engine)?;
-    let place = Place::of(&component[found.content(found.path.len())])?;
+    require_place(&component[found.content(found.path.len())])?;
     // The component that contains the engine may be nested in others.
     let depth = found.path.len().saturating_sub(1);
     let around = found.content(depth);
@@ -146,7 +145,7 @@ pub fn link(component: &[u8], linked: &[Linked<'_>]) -> Result<Vec<u8>, LinkErro
     for module in copying.modules() {
         RawSection { id: CORE_MODULE, data: module }.append_to(&mut made);
     }
-    ModuleSection(&dispatcher(&callable, place)).append_to_component(&mut made);
+    ModuleSection(&dispatcher(&callable)).append_to_component(&mut made);
     let names: Vec<_> = names.iter().map(|(name, instance)| (&**name, *instance)).collect();
     section.add(copying.next(), &names);
     section.append_to(&mut made);

@@ -38,7 +38,7 @@ pub use body::{BodyError, ResponseBody};
 pub use config::environment::{SECRET_PREFIX, sidecar_token};
 pub use config::{Isolation, LimitKey, Limits, ModulePolicy, ModuleSource, RuntimeConfig, TlsFiles, TrustedProxies};
 pub use error::RuntimeError;
-pub use module::engine::{compile_ahead, compile_child, precompile};
+pub use module::engine::{compile_ahead, compile_child, compile_shared, install_shared, precompile};
 pub use request::pages::Page;
 pub use runtime::{Runtime, SentAgain};
 pub use server::{Server, Socket};

@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use tenon_cpu::Cpu;
 use tenon_link::{Linked, link};
 use tenon_trusted_folder::Folder;
 use wasm_encoder::{ComponentSection, ProducersField, ProducersSection};
 
 use crate::error::SnapshotError;
-use crate::files::Files;
-use crate::run::{RunOutput, Runner, configured, configured_for};
+use crate::prepare::{Files, Variant};
+use crate::run::Runner;
 use crate::template;
+use crate::wasmtime_engine::configured;
 
 /// The result of a build.
 #[derive(Debug)]
@@ -23,30 +23,35 @@ pub struct Built {
     pub printed: String,
 }
 
-/// The engine, ready to run top levels.
+/// The engine, ready to evaluate bundles.
 pub struct Engine {
     runner: Runner,
     template: Vec<u8>,
 }
 
 impl Engine {
-    /// Opens the engine that [`crate::prepare`], or else [`crate::prepare_shipped`], stored under `key`. None when it has
-    /// to be prepared.
+    /// Opens a variant that [`crate::prepare()`] stored. None when it has to be prepared.
     ///
     /// # Errors
     ///
     /// [`SnapshotError::Keep`] when the folder cannot be used.
-    pub fn open(folder: &Path, key: &str) -> Result<Option<Self>, SnapshotError> {
-        let folder = Folder::open(folder)?;
+    pub fn open(folder: &Path, variant: Variant) -> Result<Option<Self>, SnapshotError> {
         let engine = configured()?;
-        let open = |files: &Files| {
-            let runner = Runner::open(engine.clone(), &folder, files)?;
-            Some(Self { template: folder.read(&files.template)?, runner })
+        let files = variant.files(&engine);
+        Self::open_files(folder, engine, &files)
+    }
+
+    pub(crate) fn open_files(
+        folder: &Path,
+        engine: wasmtime::Engine,
+        files: &Files,
+    ) -> Result<Option<Self>, SnapshotError> {
+        let folder = Folder::open(folder)?;
+        let open = || {
+            let template = folder.read(&files.template)?;
+            Some(Self { runner: Runner::open(engine, &folder, &files.code)?, template })
         };
-        if let Some(own) = open(&Files::new(&engine, key)) {
-            return Ok(Some(own));
-        }
-        Ok(open(&Files::new(&configured_for(Some(&Cpu::oldest()))?, key)))
+        Ok(open())
     }
 
     /// Returns the component that all snapshots are written into. They share its machine code.
@@ -55,10 +60,9 @@ impl Engine {
         &self.template
     }
 
-    /// Runs the top level of a bundle, one ES module, and makes a component from the resulting engine. Stack traces
-    /// call the bundle `name`. The component records `tools`, names and versions, as its producers, and contains the
-    /// modules that the bundle calls, `linked`. This computes for seconds, so it must not run on a thread that others wait
-    /// for.
+    /// Evaluates a bundle, one ES module, and makes a component from the resulting engine. Stack traces call the bundle
+    /// `name`. The component records `tools`, names and versions, as its producers, and contains the modules that the
+    /// bundle calls, `linked`. This computes for up to seconds, so it must not run on a thread that others wait for.
     ///
     /// # Errors
     ///
@@ -70,18 +74,18 @@ impl Engine {
         tools: &[(String, String)],
         linked: &[Linked<'_>],
     ) -> Result<Built, SnapshotError> {
-        let RunOutput { written: mut component, state_bytes, printed } =
-            self.runner.run(name, bundle, |state| template::with_state(&self.template, state))?;
+        let output = self.runner.run(name, bundle, |state| template::with_state(&self.template, state))?;
+        let mut component = output.written;
         if !linked.is_empty() {
             component = link(&component, linked)?;
         }
         note_tools(&mut component, tools);
-        Ok(Built { component, state_bytes, printed })
+        Ok(Built { component, state_bytes: output.state_bytes, printed: output.printed })
     }
 }
 
 /// Appends the producers section of a component, as `componentize()` writes it. Does nothing without tools.
-pub(crate) fn note_tools(component: &mut Vec<u8>, tools: &[(String, String)]) {
+fn note_tools(component: &mut Vec<u8>, tools: &[(String, String)]) {
     if tools.is_empty() {
         return;
     }

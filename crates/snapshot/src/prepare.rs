@@ -1,166 +1,183 @@
-//! Preparation of an engine, once for each version of it.
+//! Preparation of the engine, once for each version of it.
 
-use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
 use tenon_cpu::Cpu;
-use tenon_rewrite::Rewrite;
+use tenon_rewrite::section::{CUSTOM, PREAMBLE, sections};
 use tenon_trusted_folder::Folder;
+use wasmtime::Module;
 use wasmtime_wizer::Wizer;
+use wit_component::ComponentEncoder;
 
-use crate::encode::encode;
 use crate::error::SnapshotError;
-use crate::files::Files;
-use crate::run::{Runner, configured, configured_for};
-use crate::starlingmonkey::{arguments, clock, entropy, linked, log, packed, poll};
 use crate::template;
+use crate::wasmtime_engine::{configured, configured_for};
 
-/// The engine's function that reads the bundle and runs its top level.
-pub(crate) const INITIALIZE: &str = "componentize.wizer";
+/// The function that evaluates a bundle: name and source, each an address and a length. It returns 0, or 1 after it has
+/// printed the reason of its failure.
+pub(crate) const INITIALIZE: &str = "initialize";
 
-/// Sources that determine a prepared engine.
-const SOURCES: [&str; 20] = [
-    include_str!("starlingmonkey/arguments.rs"),
-    include_str!("starlingmonkey/arguments.wat"),
-    include_str!("starlingmonkey/clock.rs"),
-    include_str!("encode.rs"),
-    include_str!("starlingmonkey/entropy.rs"),
-    include_str!("graft.rs"),
-    include_str!("starlingmonkey/hollow.rs"),
-    include_str!("starlingmonkey/linked.rs"),
-    include_str!("starlingmonkey/linked.wat"),
-    include_str!("starlingmonkey/log.rs"),
-    include_str!("starlingmonkey/log.wat"),
-    include_str!("starlingmonkey/poll.rs"),
-    include_str!("starlingmonkey/poll.wat"),
-    include_str!("prepare.rs"),
-    include_str!("starlingmonkey/packed.rs"),
-    include_str!("starlingmonkey/packed.wat"),
-    include_str!("template.rs"),
-    include_str!("../../rewrite/src/rewrite.rs"),
-    include_str!("../../rewrite/src/rewrite/graft.rs"),
-    include_str!("../../compose/src/lib.rs"),
-];
+/// The function that frees unreachable objects.
+pub(crate) const COLLECT: &str = "collect";
 
-/// Returns an identifier of the code that prepares engines. An engine of another revision is not used.
-#[must_use]
-pub fn revision() -> String {
-    let adapter = Sha256::new().chain_update(tenon_compose::ADAPTER);
-    let digest = SOURCES.iter().fold(adapter, |digest, source| digest.chain_update(source)).finalize();
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+/// The custom section with the names of the functions of `tenon:engine`, one a line.
+const FUNCTIONS: &str = "tenon-functions";
+
+/// Number of files of a kind that are kept: those of both variants in three versions.
+const KEPT: usize = 6;
+
+/// The sources that determine a prepared engine, besides the engine.
+const SOURCES: [&str; 3] =
+    [include_str!("prepare.rs"), include_str!("template.rs"), include_str!("../../compose/src/lib.rs")];
+
+/// A build of the engine. All components of a variant share machine code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    /// Without the functions that few handlers use.
+    Lean,
+    /// With all of them.
+    Full,
 }
 
-/// The output of componentize-js's splicer, and its companions.
-#[derive(Clone, Debug)]
-pub struct Ingredients {
-    /// The engine with the world's imports and exports spliced in.
-    pub engine: Vec<u8>,
-    /// The same, with stubs for the imports that the world does not have.
-    pub stubbed: Vec<u8>,
-    /// The adapter from `wasi_snapshot_preview1` to WASI 0.2, for a component without a command.
-    pub adapter: Vec<u8>,
-    /// JavaScript that connects the world with the bundle.
-    pub bindings: String,
-    /// Settings of the engine, as `NAME=value`.
-    pub environment: Vec<String>,
+impl Variant {
+    /// The core module, which has its world in a custom section.
+    fn module(self) -> &'static [u8] {
+        match self {
+            Self::Lean => include_bytes!("../../engine/engine.wasm"),
+            Self::Full => include_bytes!("../../engine/engine-full.wasm"),
+        }
+    }
+
+    /// Returns the component without memory that all components of this variant are made from.
+    ///
+    /// # Errors
+    ///
+    /// [`SnapshotError::Engine`] when it cannot be encoded.
+    pub fn template(self) -> Result<Vec<u8>, SnapshotError> {
+        template_of(self.module())
+    }
+
+    /// Names of the functions of the module `tenon:engine`, which `crates/engine/embed.mjs` writes into a custom section.
+    pub fn functions(self) -> impl Iterator<Item = &'static str> {
+        let sections = sections(self.module(), PREAMBLE..self.module().len()).unwrap_or_default();
+        let found = sections.into_iter().filter(|section| section.id == CUSTOM).find_map(|section| {
+            let mut reader = section.reader(self.module());
+            let is_named = reader.read_string().is_ok_and(|name| name == FUNCTIONS);
+            is_named.then(|| &self.module()[reader.original_position()..section.content.end])
+        });
+        std::str::from_utf8(found.unwrap_or_default()).unwrap_or_default().lines()
+    }
+
+    /// Names of the files of this variant.
+    pub(crate) fn files(self, engine: &wasmtime::Engine) -> Files {
+        Files::of(engine, self.module())
+    }
 }
 
-/// Prepares the engine and stores it in `folder` under `key`. It computes on all cores for seconds.
+/// Names of the stored files. They contain a digest of the sources, and wasmtime's version and configuration.
+pub(crate) struct Files {
+    pub(crate) code: String,
+    pub(crate) template: String,
+}
+
+impl Files {
+    pub(crate) fn of(engine: &wasmtime::Engine, module: &[u8]) -> Self {
+        let digest = Sha256::new().chain_update(tenon_compose::ADAPTER).chain_update(module);
+        let digest = SOURCES.iter().fold(digest, |digest, source| digest.chain_update(source)).finalize();
+        let mut hasher = DefaultHasher::new();
+        engine.precompile_compatibility_hash().hash(&mut hasher);
+        let key = hexadecimal(&digest[..16]);
+        let name = |extension: &str| format!("{key}-{:016x}.{extension}", hasher.finish());
+        Self { code: name("engine"), template: name("template") }
+    }
+}
+
+/// Returns an identifier of what [`compile_shipped`] makes, in hexadecimal.
+///
+/// # Errors
+///
+/// [`SnapshotError::Engine`] when this architecture is not known.
+pub fn revision() -> Result<String, SnapshotError> {
+    let engine = configured_for(Some(&Cpu::shipped()))?;
+    let files = [Variant::Lean, Variant::Full].map(|variant| variant.files(&engine));
+    let restoring = include_str!("../../rewrite/src/restore.rs");
+    let digest =
+        files.iter().fold(Sha256::new().chain_update(restoring), |digest, files| digest.chain_update(&files.code));
+    Ok(hexadecimal(&digest.finalize()[..16]))
+}
+
+/// Prepares a variant and stores it in `folder`. It computes on all cores for seconds.
 ///
 /// Two processes may do so at once, because each writes whole files with the same content.
 ///
 /// # Errors
 ///
-/// [`SnapshotError::Engine`] when the ingredients do not fit together, [`SnapshotError::Keep`] when the folder cannot
-/// be written.
-pub fn prepare(folder: &Path, key: &str, ingredients: Ingredients) -> Result<(), SnapshotError> {
-    let template = encode(&engine_of(&ingredients)?, &ingredients.adapter)?;
-    keep(folder, key, ingredients, template, None)
+/// [`SnapshotError::Engine`] when the engine cannot be compiled, [`SnapshotError::Keep`] when the folder cannot be
+/// written.
+pub fn prepare(folder: &Path, variant: Variant) -> Result<(), SnapshotError> {
+    prepare_module(folder, variant.module())
 }
 
-/// Prepares the engine for any processor of this architecture: what a package ships. See [`prepare`].
+/// Compiles the code that runs top levels for any processor that [`Cpu::shipped`] stands for: what a package ships.
 ///
 /// # Errors
 ///
-/// Those of [`prepare`].
-pub fn prepare_shipped(folder: &Path, key: &str, ingredients: Ingredients) -> Result<(), SnapshotError> {
-    let template = encode(&engine_of(&ingredients)?, &ingredients.adapter)?;
-    keep(folder, key, ingredients, template, Some(&Cpu::oldest()))
+/// [`SnapshotError::Engine`] when the engine cannot be compiled.
+pub fn compile_shipped(variant: Variant) -> Result<Vec<u8>, SnapshotError> {
+    compile(&configured_for(Some(&Cpu::shipped()))?, variant.module())
 }
 
-/// Copies an engine that [`prepare_shipped`] kept in another folder, whose content the caller has checked.
+/// Prepares a variant with code of [`compile_shipped`], which the caller trusts.
 ///
 /// # Errors
 ///
-/// [`SnapshotError::Engine`] when it is not there, [`SnapshotError::Keep`] when the folder cannot be written.
-pub fn install(folder: &Path, key: &str, from: &Path) -> Result<(), SnapshotError> {
+/// [`SnapshotError::Engine`] when this processor or this version cannot run it, [`SnapshotError::Keep`] when the folder cannot be
+/// written.
+pub fn install(folder: &Path, variant: Variant, code: &[u8]) -> Result<(), SnapshotError> {
+    let engine = configured()?;
+    // SAFETY: the caller trusts the code. Wasmtime itself refuses code of another version or configuration.
+    unsafe { Module::deserialize(&engine, code) }.map_err(SnapshotError::engine)?;
+    store(folder, &engine, variant.module(), code)
+}
+
+pub(crate) fn prepare_module(folder: &Path, module: &[u8]) -> Result<(), SnapshotError> {
+    let engine = configured()?;
+    store(folder, &engine, module, &compile(&engine, module)?)
+}
+
+fn compile(engine: &wasmtime::Engine, module: &[u8]) -> Result<Vec<u8>, SnapshotError> {
+    // Refuses an engine that can change more than its memory and globals, which a snapshot contains.
+    let (_, instrumented) = Wizer::new().instrument(module).map_err(SnapshotError::engine)?;
+    engine.precompile_module(&instrumented).map_err(SnapshotError::engine)
+}
+
+fn store(folder: &Path, engine: &wasmtime::Engine, module: &[u8], code: &[u8]) -> Result<(), SnapshotError> {
     let folder = Folder::open(folder)?;
-    let files = Files::new(&configured_for(Some(&Cpu::oldest()))?, key);
-    for name in files.names() {
-        let content = fs::read(from.join(name))
-            .map_err(|error| SnapshotError::Engine(format!("{}: {error}", from.join(name).display())))?;
-        folder.write(name, &content)?;
+    let files = Files::of(engine, module);
+    folder.write(&files.template, &template_of(module)?)?;
+    folder.write(&files.code, code)?;
+    for name in [&files.code, &files.template] {
+        if let Some((_, extension)) = name.rsplit_once('.') {
+            folder.prune(extension, KEPT);
+        }
     }
-    files.prune(&folder);
     Ok(())
 }
 
-/// Prepares an engine for weval and stores it in `folder` under `key`; see [`prepare`].
-///
-/// # Errors
-///
-/// As for [`prepare`].
-pub fn prepare_specializable(folder: &Path, key: &str, ingredients: Ingredients) -> Result<(), SnapshotError> {
-    let template = engine_of(&ingredients)?;
-    keep(folder, key, ingredients, template, None)
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns the engine that serves, without its memory.
-fn engine_of(ingredients: &Ingredients) -> Result<Vec<u8>, SnapshotError> {
-    let rewritten = rewritten(&ingredients.stubbed).map_err(SnapshotError::engine)?;
-    template::without_memory(&rewritten)
-}
-
-fn rewritten(engine: &[u8]) -> Result<Vec<u8>, tenon_rewrite::Error> {
-    let mut rewrite = Rewrite::of(engine)?;
-    clock::ask_directly(&mut rewrite)?;
-    entropy::draw_directly(&mut rewrite)?;
-    poll::wait_for_calls(&mut rewrite)?;
-    packed::pack_texts(&mut rewrite)?;
-    log::write_as_value(&mut rewrite)?;
-    linked::call_modules(&mut rewrite)?;
-    arguments::gather(&mut rewrite)?;
-    rewrite.finish()
-}
-
-fn keep(
-    folder: &Path,
-    key: &str,
-    ingredients: Ingredients,
-    template: Vec<u8>,
-    cpu: Option<&Cpu>,
-) -> Result<(), SnapshotError> {
-    let folder = Folder::open(folder)?;
-    let Ingredients { engine: spliced, stubbed, adapter, bindings, environment } = ingredients;
-    let engine = configured_for(cpu)?;
-    let files = Files::new(&engine, key);
-    folder.write(&files.template, &template)?;
-    folder.write(&files.adapter, &adapter)?;
-    folder.write(&files.bindings, bindings.as_bytes())?;
-    folder.write(&files.environment, environment.join("\n").as_bytes())?;
-    // Each of these is 10 MB, and compilation needs memory.
-    drop((template, stubbed));
-    // Checks that a run changes only memory and mutable globals, which a snapshot contains.
-    let (_, instrumented) = Wizer::new().init_func(INITIALIZE).instrument(&spliced).map_err(SnapshotError::engine)?;
-    let code = engine.precompile_module(&instrumented).map_err(SnapshotError::engine)?;
-    drop(instrumented);
-    folder.write(&files.code, &code)?;
-    drop(code);
-    // A number or an empty file.
-    let first_call = Runner::open(configured()?, &folder, &files).and_then(|runner| runner.first_call());
-    let first_call = first_call.map_or_else(String::new, |place| place.to_string());
-    folder.write(&files.first_call, first_call.as_bytes())?;
-    files.prune(&folder);
-    Ok(())
+/// Makes the component without memory, which imports only WASI.
+fn template_of(module: &[u8]) -> Result<Vec<u8>, SnapshotError> {
+    let module = template::without_memory(module)?;
+    let component = ComponentEncoder::default()
+        .validate(true)
+        .module(&module)
+        .and_then(|mut encoder| encoder.encode())
+        .map_err(SnapshotError::engine)?;
+    let component = template::stripped(&component).map_err(SnapshotError::engine)?;
+    tenon_compose::enclose(component).map_err(SnapshotError::engine)
 }

@@ -1,53 +1,59 @@
-//! Requests that a build sends to a handler.
+//! The requests that a build sends to a handler, so that its snapshot is of an engine that has answered some.
+//!
+//! The method is one that no client can send (RFC 9110, section 9.1), and no handler or middleware is called for it. A
+//! module-level variable that they set would be in the snapshot, and so in all instances.
 
-use wasmtime::{Instance, Memory, Store};
+use wasmtime::{Instance, Store};
 
-use crate::starlingmonkey::arguments::{BEFORE, HANDLE, POST, REALLOC};
-use crate::wasi::World;
+use crate::host::{Host, allocate};
 
-/// Method of a build's requests. No client can send it (RFC 9110, section 9.1), and no handler or middleware is called
-/// for it. A module-level variable that they set would be in the snapshot, and so in all instances.
-const WARM_UP: &str = ":warm-up";
+/// The engine's function that answers a request (`wit/handler.wit`).
+const HANDLE: &str = "sdk:core/handler@0.1.0#handle";
 
-/// Path of these requests, with a query that the SDK parses.
-const PATH: &str = "/-/not-found?by=tenon";
+const METHOD: &[u8] = b":warm-up";
 
-/// A request of a build.
-#[derive(Default)]
-pub(crate) struct Request {
-    /// JSON text.
-    pub(crate) body: Option<&'static str>,
+/// The path, with a query that the SDK parses.
+const PATH: &[u8] = b"/-/not-found?by=tenon";
+
+/// JSON texts: one request has no body, one has one.
+const BODIES: [Option<&[u8]>; 2] = [None, Some(b"{}")];
+
+/// The parameters of [`HANDLE`] (Canonical ABI): method, path, headers, and an optional body.
+type Record = (u32, u32, u32, u32, u32, u32, u32, u32, u32);
+
+/// Sends the requests. The host answers calls meanwhile (`Host::rehearsal`).
+pub(crate) fn rehearse(store: &mut Store<Host>, instance: &Instance) -> wasmtime::Result<()> {
+    let handle = instance.get_typed_func::<Record, u32>(&mut *store, HANDLE)?;
+    for body in BODIES {
+        let record = record(store, instance, body)?;
+        handle.call(&mut *store, record)?;
+    }
+    Ok(())
 }
 
-impl Request {
-    /// Writes the request's record (Canonical ABI) into the guest's memory and calls the handler. Method, path, headers
-    /// and body are each an address and a length.
-    pub(crate) fn send(&self, store: &mut Store<World>, instance: &Instance, memory: Memory) -> wasmtime::Result<()> {
-        let realloc = instance.get_typed_func::<(i32, i32, i32, i32), i32>(&mut *store, REALLOC)?;
-        let mut put = |bytes: &[u8]| -> wasmtime::Result<[i32; 2]> {
-            let length = i32::try_from(bytes.len())?;
-            let at = realloc.call(&mut *store, (0, 0, 4, length))?;
-            memory.write(&mut *store, at.cast_unsigned() as usize, bytes)?;
-            Ok([at, length])
-        };
-        // Looks like the first piece of a block with room for all, so that JavaScript frees none of them.
-        let [block, length] = put(&[&[0; BEFORE], WARM_UP.as_bytes()].concat())?;
-        let before = i32::try_from(BEFORE)?;
-        let (method, method_length) = (block + before, length - before);
-        let [path, path_length] = put(PATH.as_bytes())?;
-        let mut words = vec![put(b"host")?, put(b"localhost")?];
-        let (mut given, [mut body, mut body_length]) = (0, [0, 0]);
-        if let Some(text) = self.body {
-            words.extend([put(b"content-type")?, put(b"application/json")?]);
-            (given, [body, body_length]) = (1, put(text.as_bytes())?);
-        }
-        let count = i32::try_from(words.len() / 2)?;
-        let list = words.as_flattened().iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>();
-        let [headers, _] = put(&list)?;
-        type Record = (i32, i32, i32, i32, i32, i32, i32, i32, i32);
-        let handle = instance.get_typed_func::<Record, i32>(&mut *store, HANDLE)?;
-        let record = (method, method_length, path, path_length, headers, count, given, body, body_length);
-        let response = handle.call(&mut *store, record)?;
-        instance.get_typed_func::<i32, ()>(&mut *store, POST)?.call(&mut *store, response)
+/// Writes a request into memory that the engine allocates.
+fn record(store: &mut Store<Host>, instance: &Instance, body: Option<&[u8]>) -> wasmtime::Result<Record> {
+    let memory = instance.get_memory(&mut *store, "memory").ok_or_else(|| wasmtime::Error::msg("no memory"))?;
+    let mut put = |bytes: &[u8], alignment: u32| -> wasmtime::Result<[u32; 2]> {
+        let length = u32::try_from(bytes.len())?;
+        let at = allocate(&mut *store, instance, alignment, length)?;
+        memory.write(&mut *store, at as usize, bytes)?;
+        Ok([at, length])
+    };
+    let mut headers: Vec<(&[u8], &[u8])> = vec![(b"host", b"localhost")];
+    if body.is_some() {
+        headers.push((b"content-type", b"application/json"));
     }
+    let [method, method_length] = put(METHOD, 1)?;
+    let [path, path_length] = put(PATH, 1)?;
+    let mut words = Vec::new();
+    for (name, value) in &headers {
+        words.extend(put(name, 1)?);
+        words.extend(put(value, 1)?);
+    }
+    let list: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let [list, _] = put(&list, 4)?;
+    let [body_at, body_length] = body.map_or(Ok([0, 0]), |body| put(body, 1))?;
+    let count = u32::try_from(headers.len())?;
+    Ok((method, method_length, path, path_length, list, count, u32::from(body.is_some()), body_at, body_length))
 }

@@ -20,8 +20,7 @@ const GAP: usize = 16;
 const MOST_RUNS: usize = 50_000;
 
 /// Functions that only a snapshot's making calls.
-const INITIALIZERS: [&str; 6] =
-    ["_initialize", "collect", "componentize.wizer", "initialize", "wizer-initialize", "wizer.resume"];
+const INITIALIZERS: [&str; 2] = ["collect", "initialize"];
 
 /// Turns the engine into a template: removes the functions that make snapshots, and its data. One byte of data stays,
 /// so that compiled code expects an image. If code refers to data by number, empty passive segments take their place.
@@ -66,12 +65,6 @@ pub(crate) fn stripped(component: &[u8]) -> Result<Vec<u8>, StateError> {
         }
     }
     Ok(made)
-}
-
-/// Writes a state into a template that is a core module.
-pub(crate) fn module_with_state(template: &[u8], state: &State<'_>) -> Result<Vec<u8>, SnapshotError> {
-    let sections = sections(template, PREAMBLE..template.len()).map_err(SnapshotError::engine)?;
-    write_module(template, &sections, state, false).map_err(SnapshotError::engine)
 }
 
 /// Writes a state into a template that is a component.

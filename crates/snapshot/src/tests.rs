@@ -1,176 +1,163 @@
 //! Builds with an engine of a few lines. It keeps the bundle in its memory and the bundle's length in a global.
 
-use std::fs;
 use std::path::Path;
 
-use tenon_rewrite::EngineModule;
+use tenon_rewrite::{EngineModule, with_restore};
 use wit_component::{StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
-use crate::{
-    Engine, Ingredients, SnapshotError, SpecializableEngine, install, prepare, prepare_shipped, prepare_specializable,
-};
+use crate::prepare::{Files, prepare_module};
+use crate::wasmtime_engine::configured;
+use crate::{Engine, SnapshotError, Variant, compile_shipped, install, prepare, revision};
 
-/// Address at which the engine keeps its input.
-const AT: usize = 70_000;
+/// Addresses of the number of requests and of the number of collections.
+const REQUESTS: usize = 500;
+const COLLECTED: usize = 504;
 
-/// Addresses of the mark of the first call, and of its time.
-const FIRST_CALL: usize = 403;
-const STARTED: usize = 408;
-
-/// Builds the engine. `imports` are the functions that only a snapshot's making calls.
-fn engine(imports: &str) -> Vec<u8> {
+/// The bundle's first letter says what the engine does: `!` fails, `?` grows without an end, `+` grows, `*` asks for the
+/// time, `r` asks for random values, `s` for a second seed, `l` does not end, `c` makes calls in requests, `t` traps in requests.
+fn engine() -> Vec<u8> {
+    // The engine is the largest module of a component (`EngineModule::find`).
+    let large = "x".repeat(2 * tenon_compose::ADAPTER.len());
     let text = format!(
         r#"(module
-          {imports}
+          (import "sdk:core/calls@0.1.0" "start"
+            (func $start (param i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32) (result i32)))
+          (import "sdk:core/calls@0.1.0" "wait" (func $wait (param i32) (result i32)))
+          (import "sdk:core/calls@0.1.0" "take" (func $take (param i32)))
+          (import "sdk:core/log@0.1.0" "write" (func $write (param i32 i32 i32)))
+          (import "wasi:clocks/monotonic-clock@0.2.10" "now" (func $now (result i64)))
+          (import "wasi:clocks/wall-clock@0.2.10" "now" (func $wall (param i32)))
+          (import "wasi:random/random@0.2.10" "get-random-bytes" (func $random (param i64 i32)))
+          (import "wasi:random/random@0.2.10" "get-random-u64" (func $seed (result i64)))
+          (import "wasi:cli/environment@0.2.10" "get-environment" (func $environment (param i32)))
           (memory (export "memory") 2)
+          (table (export "__indirect_function_table") 1 funcref)
           (global $stack (mut i32) (i32.const 65536))
           (global $length (mut i32) (i32.const 0))
-          (data (i32.const 100) "h.js")
-          (data (i32.const 200) "\70\11\01\00\00\10\00\00")
-          (data (i32.const {FIRST_CALL}) "\01")
-          (data $unused "passive")
-          (func (export "_initialize"))
-          (func (export "wizer.resume"))
-          (func (export "check_init") (result i32) (i32.const 0))
-          (func (export "componentize.wizer")
-            (local $first i32)
-            ;; Opens the bundle, reads it to {AT}, and acts on its first letter.
-            (if (call $open (i32.const 3) (i32.const 0) (i32.const 100) (i32.const 4) (i32.const 0) (i64.const 0) (i64.const 0) (i32.const 0) (i32.const 300)) (then unreachable))
-            (drop (call $read (i32.load (i32.const 300)) (i32.const 200) (i32.const 1) (i32.const 304)))
-            (call $mark (i32.const 1))
-            (global.set $length (call $value (i32.load (i32.const 304)) (i32.const 0) (i32.const 0)))
-            (i32.store (i32.const 304) (i32.const 0))
-            (local.set $first (i32.load8_u (i32.const {AT})))
-            (if (i32.eq (local.get $first) (i32.const 33)) ;; !
-              (then
-                (drop (call $write (i32.const 2) (i32.const 200) (i32.const 1) (i32.const 304)))
-                (call $exit (i32.const 1))))
-            (if (i32.eq (local.get $first) (i32.const 63)) ;; ?
-              (then (drop (memory.grow (i32.const 60000)))))
-            (if (i32.eq (local.get $first) (i32.const 43)) ;; +
-              (then (drop (memory.grow (i32.const 3))) (i32.store8 (i32.const 300000) (i32.const 9))))
-            (if (i32.eq (local.get $first) (i32.const 42)) ;; *
-              (then (drop (call $now)))))
+          (global $next (mut i32) (i32.const 80000))
+          (global $first (mut i32) (i32.const 0))
+          (data (i32.const 100) "data")
+          (data "{large}")
           (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32)
-            (memory.init $unused (i32.const 0) (i32.const 0) (i32.const 0)) (i32.const 8))
+            (global.get $next)
+            (global.set $next
+              (i32.and (i32.add (i32.add (global.get $next) (local.get 3)) (i32.const 7)) (i32.const -8))))
+          (func (export "initialize") (param $name i32) (param i32) (param $source i32) (param $size i32) (result i32)
+            (global.set $length (local.get $size))
+            (global.set $first (i32.load8_u (local.get $source)))
+            (call $wall (i32.const 200))
+            (i64.store (i32.const 400) (call $seed))
+            (if (i32.eq (global.get $first) (i32.const 115)) (then (drop (call $seed))))
+            (call $write (i32.const 0) (local.get $source) (local.get $size))
+            (if (i32.eq (global.get $first) (i32.const 63)) (then (drop (memory.grow (i32.const 60000)))))
+            (if (i32.eq (global.get $first) (i32.const 43))
+              (then (drop (memory.grow (i32.const 3))) (i32.store8 (i32.const 300000) (i32.const 9))))
+            (if (i32.eq (global.get $first) (i32.const 42)) (then (drop (call $now))))
+            (if (i32.eq (global.get $first) (i32.const 114)) (then (call $random (i64.const 1) (i32.const 400))))
+            (i32.eq (global.get $first) (i32.const 33)))
+          (func (export "collect")
+            (i32.store (i32.const {COLLECTED}) (i32.add (i32.load (i32.const {COLLECTED})) (i32.const 1))))
           (func (export "sdk:core/handler@0.1.0#handle") (param i32 i32 i32 i32 i32 i32 i32 i32 i32) (result i32)
-            (if (i32.load8_u (i32.const {FIRST_CALL}))
+            (i32.store (i32.const {REQUESTS}) (i32.add (i32.load (i32.const {REQUESTS})) (i32.const 1)))
+            (if (i32.eq (global.get $first) (i32.const 116)) (then (unreachable)))
+            (if (i32.eq (global.get $first) (i32.const 99))
               (then
-                (i32.store8 (i32.const {FIRST_CALL}) (i32.const 0))
-                (drop (call $clock (i32.const 0) (i64.const 0) (i32.const {STARTED})))))
-            (global.get $length))
-          (func (export "cabi_post_sdk:core/handler@0.1.0#handle") (param i32)))"#
+                (drop (call $start (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0)
+                  (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0)))
+                (if (i32.ne (call $wait (i32.const 7)) (i32.const 1)) (then (unreachable)))
+                (call $take (i32.const 600))
+                ;; Nothing is left, and a timer of 7 µs is over.
+                (if (call $wait (i32.const 7)) (then (unreachable)))
+                (i64.store (i32.const 640) (call $now))
+                (call $environment (i32.const 648))))
+            (i32.const 700)))"#
     );
     let mut module = wat::parse_str(text).unwrap();
     let mut resolve = Resolve::default();
-    resolve.push_path(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../wit")).unwrap();
-    let package = resolve.push_str("t.wit", "package t:t; world w { export sdk:core/handler@0.1.0; }").unwrap();
-    let world = resolve.select_world(&[package], Some("w")).unwrap();
+    let (package, _) = resolve.push_path(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../wit")).unwrap();
+    let world = resolve.select_world(&[package], Some("engine")).unwrap();
     embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).unwrap();
     module
 }
 
-fn ingredients() -> Ingredients {
-    let real = r#"
-      (import "wasi_snapshot_preview1" "path_open" (func $open (param i32 i32 i32 i32 i32 i64 i64 i32 i32) (result i32)))
-      (import "wasi_snapshot_preview1" "fd_read" (func $read (param i32 i32 i32 i32) (result i32)))
-      (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
-      (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
-      (import "wasi_snapshot_preview1" "clock_time_get" (func $clock (param i32 i64 i32) (result i32)))
-      (import "wasi:clocks/monotonic-clock@0.2.10" "now" (func $now (result i64)))
-      (import "weval" "push.context" (func $mark (param i32)))
-      (import "weval" "specialize.value" (func $value (param i32 i32 i32) (result i32)))"#;
-    let stubs = r"
-      (func $open (param i32 i32 i32 i32 i32 i64 i64 i32 i32) (result i32) unreachable)
-      (func $read (param i32 i32 i32 i32) (result i32) unreachable)
-      (func $write (param i32 i32 i32 i32) (result i32) unreachable)
-      (func $exit (param i32) unreachable)
-      (func $clock (param i32 i64 i32) (result i32) unreachable)
-      (func $now (result i64) unreachable)
-      (func $mark (param i32))
-      (func $value (param i32 i32 i32) (result i32) local.get 0)";
-    Ingredients {
-        engine: engine(real),
-        stubbed: engine(stubs),
-        adapter: wat::parse_str("(module)").unwrap(),
-        bindings: "// bindings".to_owned(),
-        environment: vec!["NAME=value".to_owned()],
-    }
+fn open(folder: &Path) -> Option<Engine> {
+    let (compiler, module) = (configured().unwrap(), engine());
+    let files = Files::of(&compiler, &module);
+    Engine::open_files(folder, compiler, &files).unwrap()
 }
 
 fn prepared(folder: &Path) -> Engine {
-    assert!(Engine::open(folder, "key").unwrap().is_none());
-    prepare(folder, "key", ingredients()).unwrap();
-    Engine::open(folder, "key").unwrap().unwrap()
+    assert!(open(folder).is_none());
+    prepare_module(folder, &engine()).unwrap();
+    open(folder).unwrap()
+}
+
+/// Returns the byte at an address of a component's initial memory, or a function that does.
+fn memory_of(component: &[u8]) -> impl Fn(usize) -> u8 {
+    let state = EngineModule::find(component).unwrap().take_apart().unwrap().state;
+    let mut memory = vec![0; usize::try_from(state.size()).unwrap()];
+    for segment in &state.segments {
+        memory[segment.offset as usize..][..segment.data.len()].copy_from_slice(segment.data);
+    }
+    move |at| memory[at]
 }
 
 #[test]
-fn a_component_starts_with_what_the_top_level_left() {
+fn a_component_starts_with_the_state_of_its_top_level() {
     let folder = tempfile::tempdir().unwrap();
     let engine = prepared(folder.path());
     let bundle = [b"+", &[7; 999][..]].concat();
     let built = engine.build("h.js", &bundle, &[("tenon".to_owned(), "1".to_owned())], &[]).unwrap();
-    wasmparser::Validator::new_with_features(wasmparser::WasmFeatures::default())
-        .validate_all(&built.component)
-        .unwrap();
-    let state = EngineModule::find(&built.component).unwrap().take_apart().unwrap().state;
-    assert_eq!(state.pages, 5);
-    let byte = |at: usize| {
-        let covers = |start: usize, length: usize| (start..start + length).contains(&at);
-        let segment = state.segments.iter().find(|segment| covers(segment.offset as usize, segment.data.len()));
-        segment.map_or(0, |segment| segment.data[at - segment.offset as usize])
-    };
-    assert_eq!([byte(AT), byte(AT + 1), byte(AT + 999), byte(AT + 1_000), byte(300_000)], [b'+', 7, 7, 0, 9]);
-    assert_eq!([byte(100), byte(103)], [b'h', b's'], "what the engine brings stays");
-    // It has answered and has no mark of that, because each instance counts from a time of its own.
-    assert_eq!(byte(FIRST_CALL), 1);
-    assert_ne!((STARTED..STARTED + 8).map(byte).collect::<Vec<_>>(), [0; 8]);
+    assert_eq!(built.printed.as_bytes(), bundle);
+    let features = tenon_language::proposals(false);
+    wasmparser::Validator::new_with_features(features).validate_all(&built.component).unwrap();
+    let apart = |component| EngineModule::find(component).unwrap().take_apart().unwrap();
+    let made = apart(&built.component);
+    assert_eq!(made.state.pages, 5);
+    let byte = memory_of(&built.component);
+    assert_eq!([byte(100), byte(300_000), byte(REQUESTS), byte(COLLECTED)], [b'd', 9, 2, 1]);
 
-    // A component with another state and without recorded tools has the same code.
-    let other = engine.build("h.js", b"other", &[], &[]).unwrap();
-    assert!(!other.component.windows(9).any(|bytes| bytes == b"producers"));
-    assert_eq!(engine.build("h.js", b"other", &[], &[]).unwrap().component, other.component, "builds can be repeated");
+    // A component with another memory and without recorded tools has the same code, and one with other globals has not.
+    let other = engine.build("h.js", &[b"+", &[8; 999][..]].concat(), &[], &[]).unwrap();
+    assert!(apart(&other.component).rest == made.rest);
+    let longer = engine.build("h.js", &[b"+", &[7; 1000][..]].concat(), &[], &[]).unwrap();
+    assert!(apart(&longer.component).rest != made.rest);
 }
 
 #[test]
-fn an_engine_that_is_shipped_builds_the_same_and_can_be_made_again() {
-    let (own, package, cache) =
-        (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let expected = prepared(own.path()).build("h.js", b"bundle", &[], &[]).unwrap().component;
-    prepare_shipped(package.path(), "key", ingredients()).unwrap();
-    let content = |folder: &Path| {
-        let mut all: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-        all.retain(|path| path.extension().is_some_and(|extension| extension == "engine"));
-        all.iter().map(|path| fs::read(path).unwrap()).collect::<Vec<_>>()
-    };
-    let before = content(package.path());
-    prepare_shipped(package.path(), "key", ingredients()).unwrap();
-    assert!(before.len() == 1 && content(package.path()) == before);
-
-    assert!(install(cache.path(), "other", package.path()).is_err());
-    install(cache.path(), "key", package.path()).unwrap();
-    let shipped = Engine::open(cache.path(), "key").unwrap().unwrap();
-    assert!(shipped.build("h.js", b"bundle", &[], &[]).unwrap().component == expected);
-}
-
-/// weval's change to a module between the two is left out here.
-#[test]
-fn a_snapshot_for_weval_is_the_same_engine_and_state() {
+fn instances_of_a_component_can_be_restored() {
     let folder = tempfile::tempdir().unwrap();
-    assert!(SpecializableEngine::open(folder.path(), "weval").unwrap().is_none());
-    prepare_specializable(folder.path(), "weval", ingredients()).unwrap();
-    let engine = SpecializableEngine::open(folder.path(), "weval").unwrap().unwrap();
-    let snapshot = engine.snapshot("h.js", b"bundle").unwrap();
-    let component = engine.component(&snapshot.module, &[]).unwrap();
-    let plain = prepared(folder.path()).build("h.js", b"bundle", &[], &[]).unwrap().component;
-    let take_apart = |component| {
-        let apart = EngineModule::find(component).unwrap().take_apart().unwrap();
-        (format!("{:?}", apart.state), apart.rest)
-    };
-    assert_eq!(take_apart(&component), take_apart(&plain));
-    assert!(matches!(engine.snapshot("h.js", b"! no"), Err(SnapshotError::TopLevel(_))));
-    assert!(matches!(engine.component(b"no module", &[]), Err(SnapshotError::Engine(_))));
+    let component = prepared(folder.path()).build("h.js", b"bundle", &[], &[]).unwrap().component;
+    let inner = tenon_rewrite::inner_handler(&component);
+    assert!(inner.len() < component.len());
+    with_restore(inner, tenon_language::proposals(false)).unwrap();
+}
+
+#[test]
+fn a_rehearsal_answers_calls() {
+    let folder = tempfile::tempdir().unwrap();
+    let built = prepared(folder.path()).build("h.js", b"calls", &[], &[]).unwrap();
+    assert_eq!(built.printed, "calls");
+    let byte = memory_of(&built.component);
+    let word = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|offset| byte(at + offset)));
+    // The second call of the rehearsal, its result, and its status.
+    assert_eq!([600, 604, 608, 612].map(word), [1, 2, 0, 200]);
+    let text =
+        |at: usize| (0..word(at + 4) as usize).map(|offset| byte(word(at) as usize + offset)).collect::<Vec<_>>();
+    assert_eq!([word(620), word(652)], [2, 0]);
+    let headers = word(616) as usize;
+    assert_eq!([text(headers), text(headers + 24)], [&b"content-type"[..], b"\"1\""]);
+    assert!(text(624).starts_with(b"{\"rows\""));
+    assert_eq!(word(640), 14_000, "two waits, in nanoseconds");
+}
+
+#[test]
+fn a_rehearsal_that_fails_leaves_nothing_but_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let built = prepared(folder.path()).build("h.js", b"traps", &[], &[]).unwrap();
+    assert_eq!(built.printed, "trapswarning: the component is not warmed up: a handler ended the engine\n");
+    assert_eq!(memory_of(&built.component)(REQUESTS), 0);
 }
 
 #[test]
@@ -178,40 +165,46 @@ fn a_top_level_that_fails_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let engine = prepared(folder.path());
     let fail = |bundle: &[u8]| engine.build("h.js", bundle, &[], &[]).unwrap_err();
-    assert!(matches!(fail(b"! it said"), SnapshotError::TopLevel(said) if said.starts_with("! it said")));
+    assert!(matches!(fail(b"! it said"), SnapshotError::TopLevel(said) if said == "! it said"));
     assert!(matches!(fail(b"? memory"), SnapshotError::Memory(_)));
-    let SnapshotError::HostCall(called) = fail(b"* time") else { panic!("it calls the host") };
-    assert_eq!(called, "now of wasi:clocks/monotonic-clock@0.2.10");
-    assert!(matches!(engine.build("gone.js", b"", &[], &[]), Err(SnapshotError::TopLevel(_))));
-}
-
-#[test]
-fn what_was_prepared_and_is_damaged_is_prepared_again() {
-    let folder = tempfile::tempdir().unwrap();
-    drop(prepared(folder.path()));
-    for entry in fs::read_dir(folder.path()).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|extension| extension == "template") {
-            fs::write(path, b"half").unwrap();
-        }
-    }
-    drop(prepared(folder.path()));
-    assert!(Engine::open(folder.path(), "other").unwrap().is_none());
-}
-
-#[test]
-fn data_that_no_function_refers_to_leave_nothing_behind() {
-    let passive = |instruction: &str| {
-        let text =
-            format!(r#"(module (memory 1) (data (i32.const 1) "a") (data (i32.const 9) "b") (func {instruction}))"#);
-        let template = crate::template::without_memory(&wat::parse_str(text).unwrap()).unwrap();
-        let data = wasmparser::Parser::new(0).parse_all(&template).find_map(|payload| match payload.unwrap() {
-            wasmparser::Payload::DataSection(data) => Some(data),
-            _ => None,
-        });
-        let kinds = data.unwrap().into_iter().map(|data| data.unwrap().kind);
-        kinds.filter(|kind| matches!(kind, wasmparser::DataKind::Passive)).count()
+    let called = |bundle| match fail(bundle) {
+        SnapshotError::HostCall(called) => called,
+        other => panic!("{other}"),
     };
-    assert_eq!(passive(""), 0);
-    assert_eq!(passive("(data.drop 1)"), 2);
+    assert_eq!(called(b"* time"), "now of wasi:clocks/monotonic-clock@0.2.10");
+    assert_eq!(called(b"random"), "get-random-bytes of wasi:random/random@0.2.10");
+    assert_eq!(called(b"seed"), "get-random-u64 of wasi:random/random@0.2.10");
+}
+
+/// The engine that ships: the world, the imports and the exports fit.
+#[test]
+fn the_engine_evaluates_a_module() {
+    let folder = tempfile::tempdir().unwrap();
+    prepare(folder.path(), Variant::Lean).unwrap();
+    let engine = Engine::open(folder.path(), Variant::Lean).unwrap().unwrap();
+    let source = b"export const handler = { handle: () => ({ status: 204, headers: [] }) };";
+    let built = engine.build("h.js", source, &[], &[]).unwrap();
+    assert_eq!(built.printed, "");
+    with_restore(tenon_rewrite::inner_handler(&built.component), tenon_language::proposals(false)).unwrap();
+    let SnapshotError::TopLevel(said) = engine.build("h.js", b"\nthrow new Error('no');", &[], &[]).unwrap_err() else {
+        panic!("it is the module's error")
+    };
+    assert!(said.starts_with("Exception while evaluating top-level script\n"), "{said}");
+    assert!(said.contains("Error: no") && said.contains("h.js:2"), "{said}");
+}
+
+#[test]
+fn shipped_code_builds_the_same() {
+    let [own, shipped] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    prepare(own.path(), Variant::Lean).unwrap();
+    install(shipped.path(), Variant::Lean, &compile_shipped(Variant::Lean).unwrap()).unwrap();
+    let source = b"export const handler = { handle: () => ({ status: 204, headers: [] }) };";
+    let [one, other] = [own, shipped].map(|folder| {
+        let engine = Engine::open(folder.path(), Variant::Lean).unwrap().unwrap();
+        engine.build("h.js", source, &[], &[]).unwrap().component
+    });
+    assert!(one == other);
+    let folder = tempfile::tempdir().unwrap();
+    assert!(matches!(install(folder.path(), Variant::Lean, b"no code"), Err(SnapshotError::Engine(_))));
+    assert_eq!(revision().unwrap().len(), 32);
 }

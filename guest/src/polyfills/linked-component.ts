@@ -5,16 +5,7 @@
  */
 import { LinkedModule, refuseTopLevel } from "./linked.ts";
 import { scope, view } from "./linked-engine.ts";
-import {
-  aligned,
-  allocate,
-  bytesAt,
-  type Codec,
-  counted,
-  type Flat,
-  primitives,
-  release,
-} from "./linked-primitives.ts";
+import { aligned, allocate, bytesAt, type Codec, counted, type Flat, primitives } from "./linked-primitives.ts";
 
 /** A type of WIT, as `crates/link/src/component.rs` writes it, with names in camel case. */
 export type Type =
@@ -73,9 +64,7 @@ function list(type: Type): Codec {
       },
       (at, length) => {
         if (length === 0) return new array(new ArrayBuffer(0));
-        const made = new array(bytesAt(at, length * size).slice().buffer);
-        release(at, length * size, size);
-        return made;
+        return new array(bytesAt(at, length * size).slice().buffer);
       },
     );
   }
@@ -89,9 +78,7 @@ function list(type: Type): Codec {
     },
     (at, length) => {
       view(at + length * item.size);
-      const items = Array.from({ length }, (_, index) => item.load(at + index * item.size));
-      release(at, length * item.size, item.align);
-      return items;
+      return Array.from({ length }, (_, index) => item.load(at + index * item.size));
     },
   );
 }

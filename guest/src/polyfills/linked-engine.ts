@@ -1,7 +1,4 @@
-/**
- * The engine's part of linked modules, for `linked.ts` and `linked-component.ts`. A build for StarlingMonkey has
- * `linked-starlingmonkey.ts` in its place.
- */
+/** The engine's part of linked modules, for `linked.ts` and `linked-component.ts`. */
 import { linkedMemory } from "tenon:engine";
 
 export {
@@ -28,6 +25,3 @@ export function view(end: number): void {
   bytes = linkedMemory();
   values = new DataView(bytes.buffer);
 }
-
-/** Frees memory of a result. `scope` does it here. */
-export function release(_at: number, _size: number, _align: number): void {}

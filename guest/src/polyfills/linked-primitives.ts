@@ -1,5 +1,5 @@
 /** The Canonical ABI of numbers and texts: how `linked-component.ts` reads and writes them in memory, and as flat numbers. */
-import { bytes, origin, allocate as reserve, release as returned, values, view } from "./linked-engine.ts";
+import { bytes, origin, allocate as reserve, values, view } from "./linked-engine.ts";
 
 /** A type's representation in memory and in numbers. */
 export interface Codec {
@@ -30,11 +30,6 @@ export function allocate(size: number, align: number): number {
 export function bytesAt(at: number, length: number): Uint8Array<ArrayBuffer> {
   view(at + length);
   return new Uint8Array(bytes.buffer as ArrayBuffer, at - origin, length);
-}
-
-/** Frees memory that a call has allocated for its result. */
-export function release(at: number, size: number, align: number): void {
-  if (size !== 0) returned(at, size, align);
 }
 
 export const aligned = (at: number, align: number) => Math.ceil(at / align) * align;
@@ -156,9 +151,7 @@ export const primitives: Readonly<Record<string, Codec>> = {
     },
     (at, length) => {
       if (length === 0) return "";
-      const text = decoder.decode(bytesAt(at, length));
-      release(at, length, 1);
-      return text;
+      return decoder.decode(bytesAt(at, length));
     },
   ),
 };

@@ -4,7 +4,6 @@ import type { OctetStreamSchema } from "../http/octet-stream.ts";
 import { type InputError, type InputKind, inputErrors, invalidInput, malformed, problem } from "../http/problem.ts";
 import { contentType, type Request, rawBody } from "../http/request.ts";
 import { problemResponse, type Response } from "../http/response.ts";
-import { platform } from "../platform.ts";
 import type { Operation, RouteOptions } from "../routing/operation.ts";
 import { Failures, INVALID } from "../schema/failures.ts";
 import type { FormSchema } from "../schema/form.ts";
@@ -105,8 +104,7 @@ function reader(kind: InputKind, options: RouteOptions): ReadOne {
   const own = isSchema(schema);
   const optional = !own || schema.presence !== "required";
   // A copy, because handlers may change their input.
-  const absent = (errors: InputError[]) =>
-    own ? platform.structuredClone(schema.attributes.default) : parse(undefined, errors);
+  const absent = (errors: InputError[]) => (own ? copyJson(schema.attributes.default) : parse(undefined, errors));
   return (request, _params, errors) => {
     const body = rawBody(request);
     if (!body?.length && optional) return absent(errors);
@@ -114,6 +112,13 @@ function reader(kind: InputKind, options: RouteOptions): ReadOne {
     if (failure) return void errors.push(failure);
     return own && value === null && schema.nullIsAbsent ? absent(errors) : (accept(value) ?? parse(value, errors));
   };
+}
+
+/** Copies a value of JSON. */
+function copyJson(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(copyJson);
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, copyJson(each)]));
 }
 
 /** Validates a valid value in one step; parses and reports a value that this step rejects. */

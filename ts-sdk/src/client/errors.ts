@@ -2,8 +2,8 @@
  * The reason why a request got no answer: `refused` (the connection was refused, or the runtime does not allow the
  * host), `unreachable` (no such host, no route to it, or the connection broke), `timeout`, `too_large` (the answer is
  * over the limit), `invalid` (the request itself can't be sent). On a server that does not know {@link EGRESS_HEADER},
- * `refused` is `unreachable` inside a component, because StarlingMonkey rejects with one error for all network
- * failures.
+ * `refused` is `unreachable` inside a component, because such a server reports all network failures
+ * alike.
  */
 export type HttpClientErrorCode = "refused" | "unreachable" | "timeout" | "too_large" | "invalid";
 

@@ -50,7 +50,7 @@ function isLonger(text: string, max: number): boolean {
 
 const PAIR = /[\ud800-\udbff][\udc00-\udfff]/;
 
-/** Counts without iterating over the text, which takes StarlingMonkey 3 µs a character. */
+/** Counts without iterating over the text, which takes an interpreter long. */
 function codePoints(text: string): number {
   return PAIR.test(text) ? text.length - text.split(PAIR).length + 1 : text.length;
 }

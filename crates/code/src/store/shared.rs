@@ -78,6 +78,14 @@ impl Store<'_> {
         self.keep_state(digest, snapshot, machine)
     }
 
+    /// Stores code that was compiled on another machine.
+    pub(crate) fn install(&self, snapshot: &Snapshot, code: &[u8]) -> Result<()> {
+        // SAFETY: the caller trusts the code. Wasmtime itself refuses code that this processor cannot run.
+        unsafe { Component::deserialize(self.engine, code) }?;
+        self.write(&self.name(&snapshot.group, SHARED), SHARED, code);
+        Ok(())
+    }
+
     /// Finds this process's entry of shared code. Each folder has its own, so that a folder receives all files that its
     /// states need.
     fn loaded(&self, name: &str) -> machine::Entry {

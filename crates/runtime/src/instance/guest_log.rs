@@ -44,7 +44,7 @@ struct State {
     recording: Option<Arc<Recording>>,
 }
 
-/// StarlingMonkey's message before it traps because a handler's promise is not settled and no event is pending.
+/// The message of the engine of componentize-js before it traps because a handler's promise is not settled and no event is pending.
 const STUCK: &str = "event loop error, but no exception is pending";
 
 /// All of it, comparable with that of a fresh instance.

@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use tenon_code::Compiler;
-use tenon_cpu::UnknownCpu;
+use tenon_cpu::{Cpu, UnknownCpu};
 use tenon_memory::{Memories, PerProcess, Stacks};
 use wasmtime::{Config, Engine, EngineWeak};
 
@@ -144,6 +144,28 @@ pub fn precompile(component: &[u8], cache: &Path) -> Result<(), RuntimeError> {
         .and_then(|abi| Engine::new(&compiler(abi)))
         .and_then(|engine| tenon_code::compile(&engine, component, Some(cache), &unbounded()))
         .map(drop)
+        .map_err(RuntimeError::Engine)
+}
+
+/// Compiles the code that all components with the engine of this one share, for any processor that [`Cpu::shipped`] stands for: what
+/// [`install_shared`] takes.
+///
+/// # Errors
+///
+/// [`RuntimeError::Engine`] when the bytes are not a component, or one whose code cannot be shared.
+pub fn compile_shared(component: &[u8]) -> Result<Vec<u8>, RuntimeError> {
+    tenon_code::compile_shared(compiler(Abi::Sync), &Cpu::shipped(), component, &unbounded())
+        .map_err(RuntimeError::Engine)
+}
+
+/// Stores code of [`compile_shared`], which the caller trusts, in the cache: the alternative to [`precompile`].
+///
+/// # Errors
+///
+/// [`RuntimeError::Engine`] when this processor or this version cannot run it, or it is not that of the component.
+pub fn install_shared(component: &[u8], code: &[u8], cache: &Path) -> Result<(), RuntimeError> {
+    Engine::new(&compiler(Abi::Sync))
+        .and_then(|engine| tenon_code::install_shared(&engine, component, code, cache))
         .map_err(RuntimeError::Engine)
 }
 

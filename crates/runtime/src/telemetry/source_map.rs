@@ -70,10 +70,11 @@ impl SourceMap {
         Self { file: PathBuf::new(), lines: OnceLock::from(None) }
     }
 
-    /// A log line, with source positions in a stack line or in the engine's own report of an exception. StarlingMonkey writes
-    /// `function@file.js:line:column` and `file.js:line:column Error: …`, QuickJS writes `    at function (file.js:line:column)`.
+    /// A log line, with source positions in a stack line or in the engine's own report of an exception. Ours writes
+    /// `    at function (file.js:line:column)`; that of componentize-js writes `function@file.js:line:column` and `file.js:line:column
+    /// Error: …`.
     pub(crate) fn apply<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        if let Some((function, line, column)) = quickjs_frame(text) {
+        if let Some((function, line, column)) = own_frame(text) {
             let place = self.place(line, column);
             return place
                 .map_or(Cow::Borrowed(text), |place| format!("    at {} ({place})", self.name(function)).into());
@@ -109,7 +110,7 @@ fn frame(text: &str) -> Option<(&str, usize, i64)> {
 }
 
 /// The function, the line and the column of `    at function (file.js:line:column)`.
-fn quickjs_frame(text: &str) -> Option<(&str, usize, i64)> {
+fn own_frame(text: &str) -> Option<(&str, usize, i64)> {
     let (function, place) = text.trim_end().strip_prefix("    at ")?.strip_suffix(')')?.rsplit_once(" (")?;
     let (line, column) = in_bundle(place)?;
     Some((function, line, column))
@@ -260,7 +261,7 @@ mod tests {
             }
             let _ = Map::parse(text.as_bytes());
             let _ = frame(&text);
-            let _ = quickjs_frame(&format!("    at {text}"));
+            let _ = own_frame(&format!("    at {text}"));
         }
     }
 }

@@ -9,8 +9,6 @@ use std::time::Duration;
 
 use wasmtime::{AsContextMut, Caller, Error, Extern, Instance, Linker, Result, StoreLimits};
 
-use crate::calls::{BODY, HEADERS, TopLevelCall};
-
 const CALLS: &str = "sdk:core/calls@0.1.0";
 const LOG: &str = "sdk:core/log@0.1.0";
 const MONOTONIC: &str = "wasi:clocks/monotonic-clock@0.2.10";
@@ -19,24 +17,34 @@ const RANDOM: &str = "wasi:random/random@0.2.10";
 const ENVIRONMENT: &str = "wasi:cli/environment@0.2.10";
 
 /// The engine's function that allocates memory for results (Canonical ABI).
-pub(super) const REALLOC: &str = "cabi_realloc";
+pub(crate) const REALLOC: &str = "cabi_realloc";
+
+/// The response to every call of a rehearsal. It has the members of the SQL sidecar's responses and of others.
+const HEADERS: [[&str; 2]; 2] = [["content-type", "application/json"], ["etag", "\"1\""]];
+const BODY: &str =
+    r#"{"rows":[{"a":1,"b":"x"}],"columns":["a","b"],"rows_affected":1,"results":[],"keys":[],"next":null}"#;
+
+/// A call outside of a rehearsal: the function and its interface.
+#[derive(Debug, thiserror::Error)]
+#[error("the top level calls {0} of {1}")]
+pub(crate) struct TopLevelCall(pub(crate) &'static str, pub(crate) String);
 
 /// The state of one run.
-pub(super) struct Host {
-    pub(super) limits: StoreLimits,
+pub(crate) struct Host {
+    pub(crate) limits: StoreLimits,
     /// The output of the top level.
-    pub(super) printed: Vec<u8>,
+    pub(crate) printed: Vec<u8>,
     /// None outside of a rehearsal.
-    pub(super) rehearsal: Option<Rehearsal>,
+    pub(crate) rehearsal: Option<Rehearsal>,
     /// The time of day, since 1970.
-    pub(super) time: Duration,
+    pub(crate) time: Duration,
     /// The seed of hash tables, until it is drawn.
-    pub(super) seed: Option<u64>,
+    pub(crate) seed: Option<u64>,
 }
 
 /// The state of a rehearsal.
 #[derive(Default)]
-pub(super) struct Rehearsal {
+pub(crate) struct Rehearsal {
     started: u32,
     taken: u32,
     /// The monotonic clock, in nanoseconds. It moves only when the engine waits.
@@ -46,7 +54,7 @@ pub(super) struct Rehearsal {
 type Guest<'a> = Caller<'a, Host>;
 
 /// Defines all functions. An engine that imports others cannot be instantiated.
-pub(super) fn define(linker: &mut Linker<Host>) -> Result<()> {
+pub(crate) fn define(linker: &mut Linker<Host>) -> Result<()> {
     linker.func_wrap(
         CALLS,
         "start",
@@ -164,7 +172,7 @@ fn put(guest: &mut Guest<'_>, bytes: &[u8], alignment: u32) -> Result<[u32; 2]> 
 }
 
 /// Allocates memory in the guest, outside of a call.
-pub(super) fn allocate(
+pub(crate) fn allocate(
     mut store: impl AsContextMut<Data = Host>,
     instance: &Instance,
     alignment: u32,
