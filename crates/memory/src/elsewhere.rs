@@ -31,6 +31,9 @@ pub fn configure(config: &mut Config, _: &Memories, _: &Stacks) {
     config.with_host_memory(Arc::new(Once));
 }
 
+/// Nothing is released.
+pub fn release_program() {}
+
 impl Memories {
     /// No memories.
     #[must_use]

@@ -27,6 +27,8 @@ mod memories;
 #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 mod per_process;
 mod portable;
+#[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
+mod program;
 mod providing;
 #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 mod quiet;
@@ -47,7 +49,7 @@ use std::sync::LazyLock;
 
 pub use allocator::{keep_little, trim};
 #[cfg(any(not(target_os = "linux"), feature = "elsewhere"))]
-pub use elsewhere::{Live, Memories, PerProcess, Stacks, configure};
+pub use elsewhere::{Live, Memories, PerProcess, Stacks, configure, release_program};
 pub use {
     image::Image,
     providing::{Started, providing},
@@ -56,6 +58,7 @@ pub use {
 pub use {
     memories::{Live, Memories, configure},
     per_process::PerProcess,
+    program::release_program,
     stacks::Stacks,
 };
 

@@ -1,6 +1,7 @@
 //! The runtime itself: the state that all requests share, and the methods for programs.
 
 mod answer;
+mod idle_memory;
 mod report;
 mod uploads;
 
@@ -8,7 +9,7 @@ use std::ffi::OsString;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -23,7 +24,6 @@ use tenon_transport::Transport;
 use wasmtime_wasi_http::WasiBody;
 
 use crate::admission::Admission;
-use crate::admission::watch::watch;
 use crate::body::ResponseBody;
 use crate::config::tls::Tls;
 use crate::config::{Limits, ModuleSource, RuntimeConfig, TrustedProxies, ms, size, transport_config};
@@ -46,9 +46,6 @@ use crate::telemetry::recording::Secrets;
 
 /// How long a start waits to learn which sidecars are up.
 const FIRST_LOOK: Duration = Duration::from_millis(100);
-
-/// How often it is seen whether the runtime is idle, and so for how long it must be.
-const TRIM_PAUSE: Duration = Duration::from_secs(1);
 
 /// Serves modules. Cloning is cheap and shares everything.
 #[derive(Clone)]
@@ -170,23 +167,6 @@ impl Runtime {
                 let (transport, modules) = (runtime.transport.clone(), runtime.registry.all());
                 drop(runtime);
                 sidecars::look(&transport, &modules).await;
-            }
-        });
-    }
-
-    /// Gives memory back to the system that requests have left, once no request has come for a while.
-    fn watch_memory(&self) {
-        // The number of requests when the runtime was last seen idle, and when memory was last given back.
-        let (seen, trimmed) = (AtomicU64::new(0), AtomicU64::new(0));
-        watch(&self.shared, TRIM_PAUSE, move |shared| {
-            let Some(requests) = shared.admission.idle() else { return };
-            if seen.swap(requests, Ordering::Relaxed) != requests {
-                return;
-            }
-            // Some wait from now on whose instances have idled for too long.
-            shared.engine.memories.trim();
-            if trimmed.swap(requests, Ordering::Relaxed) != requests {
-                tokio::task::spawn_blocking(tenon_memory::trim);
             }
         });
     }

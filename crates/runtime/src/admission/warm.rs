@@ -84,12 +84,21 @@ impl Warm {
         oldest.is_some()
     }
 
+    /// Drops all instances but the ones that are always kept, or one if there are none.
+    pub(crate) fn keep_few(&self) {
+        self.drop_while(self.kept.max(1), |_| true);
+    }
+
     /// Drops instances that idled for too long, except the ones that are always kept.
     fn reap(&self) {
+        self.drop_while(self.kept, |since| since.elapsed() >= self.timeout);
+    }
+
+    /// Drops the oldest instances while there are more than `kept`, and the time since which one idles is `old`.
+    fn drop_while(&self, kept: usize, old: impl Fn(Instant) -> bool) {
         loop {
             let mut idle = self.idle();
-            let old = idle.front().is_some_and(|(since, _)| since.elapsed() >= self.timeout);
-            if !old || idle.len() <= self.kept {
+            if idle.len() <= kept || idle.front().is_none_or(|(since, _)| !old(*since)) {
                 return;
             }
             let oldest = idle.pop_front();

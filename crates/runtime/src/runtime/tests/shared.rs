@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::config::Isolation;
+use crate::instance::caller::Caller;
 
 /// A runtime whose requests share instances.
 async fn shared(components: &[(&str, Vec<u8>)], limits: Limits) -> (Runtime, TempDir) {
@@ -91,4 +92,25 @@ async fn a_module_that_never_starts_keeps_no_other_waiting() {
     std::fs::write(folder.path().join("endless.wasm"), fixtures::endless_start()).unwrap();
     let reloaded = tokio::time::timeout(Duration::from_secs(60), runtime.reload("endless", None)).await;
     reloaded.expect("reloading ends").unwrap();
+}
+
+#[tokio::test]
+async fn surplus_instances_are_dropped_oldest_first_before_they_idle_for_long() {
+    let limits = Limits { warm_instances: 2, ..small() };
+    let (runtime, _folder) = shared(&[("count.wasm", fixtures::count())], limits).await;
+    let module = runtime.shared.registry.ready().remove(0);
+    let caller = || Caller::host("test", &module.shared_state.limits);
+    let mut made = Vec::new();
+    for _ in 0..4 {
+        made.push(runtime.instance(&module, caller()).await.unwrap());
+    }
+    for instance in made {
+        module.take_back(instance).await;
+    }
+    assert_eq!(count(&runtime, "count").await, 1, "the newest one answers");
+    let warm = module.reuse.waiting().unwrap();
+    until(|| warm.len() == 4).await;
+    warm.keep_few();
+    assert_eq!(warm.len(), 2);
+    assert_eq!(count(&runtime, "count").await, 2, "the newest one is kept");
 }
