@@ -1,4 +1,5 @@
 /** Stacks name the places that other engines name: a call at the last name of its callee, `new` at itself, a property at its name. */
+import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { startEngine } from "../../../guest/testing/engine.ts";
 
@@ -38,6 +39,38 @@ export const handler = {
   const text = lines[at] as string;
   const within = text.includes("new ") ? text.indexOf("new ") : text.indexOf("here");
   expect([Number(line), Number(column)]).toEqual([at + 5, within + 1]);
+});
+
+/** `@` marks the place, which is the one that Node names. */
+test.each([
+  ["of undefined", 'const empty = {}; empty.a@["b"];'],
+  ["of an element", 'const empty = {}; empty["a"]@[id("b")];'],
+  ["of an optional chain", 'const empty = {}; empty?.["a"]@["b"];'],
+  ["that is a getter", 'id(1) + object@["here"];'],
+  ["that is called", 'object["there"]@(id(1));'],
+  ["that is no function", 'object["nowhere"]@(id(1));'],
+])("an element %s", (_name, marked) => {
+  const code = marked.replace("@", "");
+  const source = `function run() {
+const id = (value) => value;
+const object = { there() { throw new Error("thrown"); }, get here() { throw new Error("thrown"); } };
+  ${code}
+}`;
+  const engine = startEngine(
+    new URL("../engine.wasm", import.meta.url),
+    `${source}
+export const handler = {
+  handle() {
+    try { run(); } catch (error) { console.log(error.stack); }
+    return { status: 204, headers: [] };
+  },
+};`,
+  );
+  engine.handle({ path: "/" });
+  const place = (stack: string) => /at run \(\S+?:(\d+):(\d+)\)/.exec(stack)?.slice(1).map(Number);
+  expect(place(engine.printed())).toEqual([4, marked.indexOf("@") + 3]);
+  const stack = `try { run(); } catch (error) { error.stack; }`;
+  expect(place(runInNewContext(`${source}\n${stack}`, {}, "file.js"))).toEqual([4, marked.indexOf("@") + 3]);
 });
 
 test("columns of the first line count from 1", () => {
