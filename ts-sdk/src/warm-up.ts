@@ -1,7 +1,7 @@
 import type { App } from "./app/app.ts";
 import { ok } from "./http/response.ts";
 import { encodeUtf8 } from "./platform.ts";
-import type { RawRequest } from "./raw.ts";
+import type { RawHeader, RawRequest } from "./raw.ts";
 import { atRehearsal } from "./rehearse.ts";
 import type { AnyHandler, Operation, RouteOptions } from "./routing/operation.ts";
 import type { EnumSchema } from "./schema/enum.ts";
@@ -48,7 +48,10 @@ function requests({ method, options }: Operation, path: string): RawRequest[] {
     contentType: "application/json",
     body: encodeUtf8(JSON.stringify(example(options.body as Schema | undefined))),
   };
-  const headers: RawRequest["headers"] = [["content-type", encodeUtf8(sample.contentType)]];
+  const headers = Object.entries(fieldsOf(options.headers)).map(
+    ([key, field]): RawHeader => [key, encodeUtf8(text(field))],
+  );
+  headers.push(["content-type", encodeUtf8(sample.contentType)]);
   return [
     { method, pathWithQuery: `${at}?${query.join("&")}`, headers, body: sample.body },
     { method, pathWithQuery: `${at}?+=%20`, headers: [], body: encodeUtf8("{}") },
@@ -56,8 +59,8 @@ function requests({ method, options }: Operation, path: string): RawRequest[] {
 }
 
 /** Reports another library's schema, which may call any code of its user. */
-function usesForeign({ path, query, body }: RouteOptions): boolean {
-  return [path, query, body].some((schema) => schema && !isSchema(schema));
+function usesForeign({ path, query, headers, body }: RouteOptions): boolean {
+  return [path, query, headers, body].some((schema) => schema && !isSchema(schema));
 }
 
 function fieldsOf(schema: StandardSchema | undefined): Fields {

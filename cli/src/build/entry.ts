@@ -94,7 +94,7 @@ ${refuseUnless('app?.[Symbol.for("tenon.app")] === true')}
 // The bare name of console would add the methods that format.
 const scope = globalThis;
 for (const { name, options } of app.operations) {
-  for (const kind of ["path", "query", "body", "response"]) {
+  for (const kind of ["path", "query", "headers", "body", "response"]) {
     const { vendor, jsonSchema } = options[kind]?.["~standard"] ?? {};
     if (vendor && vendor !== "tenon" && !jsonSchema) {
       scope.console.log(\`warning: \${name}: the schema of its \${kind} (\${vendor}) has no Standard JSON Schema, so there is no OpenAPI document\`);

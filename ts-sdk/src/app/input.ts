@@ -1,17 +1,13 @@
-/** Reads the input of a handler: path, query and body. */
-import { parseJson, saysJson } from "../http/json.ts";
+/** Reads the input of a handler: path, query, headers and body. */
+import { saysJson } from "../http/json.ts";
 import type { OctetStreamSchema } from "../http/octet-stream.ts";
-import { type InputError, type InputKind, inputErrors, invalidInput, malformed, problem } from "../http/problem.ts";
+import { type InputError, invalidInput, malformed, problem } from "../http/problem.ts";
 import { contentType, type Request, rawBody } from "../http/request.ts";
 import { problemResponse, type Response } from "../http/response.ts";
-import type { Operation, RouteOptions } from "../routing/operation.ts";
-import { Failures, INVALID } from "../schema/failures.ts";
+import type { Operation } from "../routing/operation.ts";
 import type { FormSchema } from "../schema/form.ts";
-import type { Quick } from "../schema/quick.ts";
 import { isSchema } from "../schema/schema.ts";
-import type { StandardSchema } from "../schema/standard.ts";
-import { foreignParser, type ParseInput } from "./foreign.ts";
-import { type OtherForm, queryReader } from "./query-string.ts";
+import { reader } from "./read-input.ts";
 
 /** Reads a handler's input, or returns the answer with the failures. */
 export type ReadInput = (request: Request, params: Params, malformed: Malformed) => Input | Promise<Input>;
@@ -29,17 +25,19 @@ export type Params = Readonly<Record<string, string>>;
 export type Malformed = readonly (string | undefined)[];
 
 /** Reads one kind of input, and adds its failures to `errors`. */
-type ReadOne = (request: Request, params: Params, errors: InputError[]) => unknown;
+export type ReadOne = (request: Request, params: Params, errors: InputError[]) => unknown;
 
-const KINDS = ["path", "query", "body"] as const;
+const KINDS = ["path", "query", "headers", "body"] as const;
+/** The options of a route that declare inputs. */
+export type Kind = (typeof KINDS)[number];
 const NOTHING: Input = { input: Object.freeze({}) };
 
 /** Composes an operation's input reader, once. One answer has the failures of all inputs. */
-export function inputReader({ options }: Operation): ReadInput {
+export function inputReader({ name, options }: Operation): ReadInput {
   const kinds = KINDS.filter((kind) => options[kind]);
   const undecoded = (names: Malformed) => names.map((name) => malformed("path", name === undefined ? [] : [name]));
   if (kinds.length === 0) return (_, __, names) => (names.length > 0 ? refused(undecoded(names)) : NOTHING);
-  const readers = kinds.map((kind) => reader(kind, options));
+  const readers = kinds.map((kind) => reader(kind, options, name));
   // A byte stream declares its own media types.
   const takesBody = kinds.includes("body") && !(options.body as Partial<OctetStreamSchema>).octets;
   const form = (options.body as Partial<FormSchema> | undefined)?.form;
@@ -54,7 +52,7 @@ export function inputReader({ options }: Operation): ReadInput {
     const errors = names.length > 0 ? undecoded(names) : [];
     const input: Record<string, unknown> = {};
     for (let i = 0; i < kinds.length; i++) {
-      input[kinds[i] as InputKind] = (readers[i] as ReadOne)(request, params, errors);
+      input[kinds[i] as Kind] = (readers[i] as ReadOne)(request, params, errors);
     }
     if (waits) return settle(input, errors);
     return errors.length > 0 ? refused(errors) : { input };
@@ -73,75 +71,7 @@ function settle(input: Record<string, unknown>, errors: readonly InputError[]): 
     return Promise.all(values).then((all) => settle(settled(all), errors));
   }
   // Sorts errors by input, because asynchronous inputs finish in any order.
-  const ordered = () => [...errors].sort((a, b) => KINDS.indexOf(a.in) - KINDS.indexOf(b.in));
+  const place = ({ in: kind }: InputError) => KINDS.findIndex((each) => each.startsWith(kind));
+  const ordered = () => [...errors].sort((a, b) => place(a) - place(b));
   return errors.length > 0 ? refused(ordered()) : { input };
-}
-
-function reader(kind: InputKind, options: RouteOptions): ReadOne {
-  const schema = options[kind] as StandardSchema;
-  if (kind === "query") {
-    const { read, otherForm } = queryReader(schema);
-    const { accept, parse } = validator(kind, schema, otherForm);
-    return (request, _params, errors) => {
-      const query = read(request.query, errors);
-      return accept(query) ?? parse(query, errors);
-    };
-  }
-  const { read: readOctets } = schema as Partial<OctetStreamSchema>;
-  if (readOctets) return readOctets;
-  const { accept, parse } = validator(kind, schema);
-  if (kind === "path") return (_request, params, errors) => accept(params) ?? parse(params, errors);
-  const { form } = schema as Partial<FormSchema>;
-  if (form !== undefined) {
-    const { presence } = schema as FormSchema;
-    return (request, _params, errors) => {
-      const body = rawBody(request);
-      if (!body?.length && presence !== "required") return undefined;
-      const values = body?.length ? form.read(contentType(request), body, errors) : {};
-      return values === undefined ? undefined : (accept(values) ?? parse(values, errors));
-    };
-  }
-  const own = isSchema(schema);
-  const optional = !own || schema.presence !== "required";
-  // A copy, because handlers may change their input.
-  const absent = (errors: InputError[]) => (own ? copyJson(schema.attributes.default) : parse(undefined, errors));
-  return (request, _params, errors) => {
-    const body = rawBody(request);
-    if (!body?.length && optional) return absent(errors);
-    const { value, failure } = parseJson(body);
-    if (failure) return void errors.push(failure);
-    return own && value === null && schema.nullIsAbsent ? absent(errors) : (accept(value) ?? parse(value, errors));
-  };
-}
-
-/** Copies a value of JSON. */
-function copyJson(value: unknown): unknown {
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map(copyJson);
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, copyJson(each)]));
-}
-
-/** Validates a valid value in one step; parses and reports a value that this step rejects. */
-interface Validator {
-  readonly accept: Quick;
-  readonly parse: ParseInput;
-}
-
-/** Makes the validator of a kind: our own closures, or a foreign schema's `validate`, which may be asynchronous. */
-function validator(kind: InputKind, schema: StandardSchema, otherForm?: OtherForm): Validator {
-  if (!isSchema(schema)) {
-    return { accept: () => undefined, parse: foreignParser(schema, kind, otherForm) };
-  }
-  const { parsers } = schema;
-  const arrival = kind === "body" && !("form" in schema) ? "json" : "text";
-  const parse = parsers[arrival];
-  return {
-    accept: parsers.quick(arrival),
-    parse: (value, errors) => {
-      const failures = new Failures();
-      const parsed = parse(value, failures);
-      if (parsed === INVALID) errors.push(...inputErrors(kind, failures.list));
-      return parsed;
-    },
-  };
 }

@@ -20,7 +20,7 @@ export interface ProblemDetails {
 }
 
 /** The part of a request that an input comes from. */
-export type InputKind = "path" | "query" | "body";
+export type InputKind = "path" | "query" | "header" | "body";
 
 /** One entry of the extension member `errors` of a 400 answer. It never contains the given value. */
 export interface InputError {

@@ -18,7 +18,7 @@ export interface DeclareRoute<Context = object> {
   ): Route<P, Record<never, never>, Unmet<Asked, Context>>;
   /**
    * @param path `/users/{id}`, or several: `["/", ""]`
-   * @param options inputs (`path`, `query`, `body`), outputs (`response`, `status`), and `deprecated`
+   * @param options inputs (`path`, `query`, `headers`, `body`), outputs (`response`, `status`), and `deprecated`
    * @param handler receives the declared inputs, parsed and validated, the raw request, and the context that middleware
    *   has added
    */
@@ -65,6 +65,7 @@ const SCHEMAS = {
   path: ["path", "a Path"],
   query: ["query", "a Query"],
   body: ["type", "a Type, a list or a Form"],
+  headers: ["headers", "fields"],
   response: TYPE,
 } as const;
 const OPTIONS = [...Object.keys(SCHEMAS), "status", "deprecated", "warm"];
@@ -101,8 +102,12 @@ function checkOptions(label: string, given: unknown): RouteOptions {
   return options;
 }
 
-/** Replaces inline fields with a Path or a Query made from them. */
-function withoutInline(label: string, role: "path" | "query", given: StandardSchema | Fields): StandardSchema {
+/** Replaces inline fields with a Path, a Query or the like made from them. */
+function withoutInline(
+  label: string,
+  role: "path" | "query" | "headers",
+  given: StandardSchema | Fields,
+): StandardSchema {
   const field = isSchema(given) ? undefined : Object.values(given).find(isSchema);
   return (field?.parsers.createObject(label, role, role, given as Fields) ?? given) as StandardSchema;
 }

@@ -36,6 +36,8 @@ export interface RouteOptions extends PlainOptions {
   readonly path?: SchemaFor<"path">;
   /** The query: a `Query`, or any Standard Schema of an object of texts and lists of texts. */
   readonly query?: SchemaFor<"query">;
+  /** The headers: fields by their names in lower case, or any Standard Schema of an object of texts. */
+  readonly headers?: SchemaFor<"headers">;
 }
 
 /** The options of a route as they are written, with fields allowed instead of a `Path` or a `Query`. */
@@ -45,6 +47,8 @@ export interface GivenOptions extends PlainOptions {
   readonly path?: SchemaFor<"path"> | PathFields;
   /** The query: its fields, a `Query`, or any Standard Schema of an object of texts and lists of texts. */
   readonly query?: SchemaFor<"query"> | QueryFields;
+  /** The headers: fields by their names in lower case, or any Standard Schema of an object of texts. */
+  readonly headers?: SchemaFor<"headers"> | QueryFields;
 }
 
 /** A route's path, or several: `["/", ""]`. */

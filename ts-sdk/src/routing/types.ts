@@ -34,7 +34,11 @@ export type Answer<O> = Response<StatusOf<O>, BodyOf<O>> | Response<RedirectStat
  * that the middleware around it has added.
  */
 export type Handler<O, Context = unknown> = (
-  input: { [K in keyof O & ("path" | "query" | "body")]: O[K] extends StandardSchema ? Infer<O[K]> : InlineOf<O[K]> },
+  input: {
+    [K in keyof O & ("path" | "query" | "headers" | "body")]: O[K] extends StandardSchema
+      ? Infer<O[K]>
+      : InlineOf<O[K]>;
+  },
   request: Request,
   context: Context,
 ) => Answer<O> | Promise<Answer<O>>;

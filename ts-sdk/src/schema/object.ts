@@ -3,8 +3,8 @@ import { type Failures, fail, INVALID, type Parse, within } from "./failures.ts"
 import { type Arrival, type WriteQuick, writePart } from "./quick.ts";
 import { isSchema, type Kind, type Optional, type Presence, type Schema, type SchemaParts } from "./schema.ts";
 
-/** The place of an object schema: a JSON body, a form, the path, or the query. */
-export type Role = "type" | "form" | "path" | "query";
+/** The place of an object schema: a JSON body, a form, the path, the query, or the headers. */
+export type Role = "type" | "form" | "path" | "query" | "headers";
 
 /** The fields of an object schema, by name. */
 export type Fields = Readonly<Record<string, Schema>>;

@@ -5,7 +5,7 @@ import type { ClientOptions } from "./index.ts";
 import { mergeHeaders } from "./merge-headers.ts";
 import { failureOf, resultOf } from "./result.ts";
 import { type RequestBody, senderTo } from "./send.ts";
-import type { HeadersInput } from "./types.ts";
+import type { HeaderValue } from "./types.ts";
 
 /** The input of a call, for any route. */
 interface AnyInput {
@@ -13,7 +13,7 @@ interface AnyInput {
   readonly query?: Readonly<Record<string, unknown>>;
   readonly body?: unknown;
   readonly form?: Readonly<Record<string, unknown>>;
-  readonly headers?: HeadersInput;
+  readonly headers?: Readonly<Record<string, HeaderValue>>;
 }
 
 /** Makes the function that calls a server's route by its name. */

@@ -7,7 +7,7 @@ import type { TestApp } from "../testing/test-app.ts";
 import { connect } from "./connect.ts";
 import type { Client, HeadersInput } from "./types.ts";
 
-export type { Call, Client, Failed, HeadersInput, Input, Result, Success } from "./types.ts";
+export type { Call, Client, Failed, HeadersInput, HeaderValue, Input, Result, Success } from "./types.ts";
 
 /** Options of {@link client}. */
 export interface ClientOptions {

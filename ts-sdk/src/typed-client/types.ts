@@ -32,9 +32,18 @@ export type Call<P extends Paths, O> =
     : (input: Input<P, O>) => Promise<Result<O>>;
 
 /** The input of a call: the route's declared inputs, and headers. */
-export type Input<P extends Paths, O> = PathInput<P, O> &
-  QueryInput<O> &
-  BodyInput<O> & { readonly headers?: HeadersInput };
+export type Input<P extends Paths, O> = PathInput<P, O> & QueryInput<O> & BodyInput<O> & HeadersOf<O>;
+
+/** The declared headers, and others of the caller's own. */
+type HeadersOf<O> = O extends { readonly headers: infer S }
+  ? Record<never, never> extends QueryOf<S>
+    ? { readonly headers?: QueryOf<S> & AnyHeaders }
+    : { readonly headers: QueryOf<S> & AnyHeaders }
+  : { readonly headers?: HeadersInput };
+type AnyHeaders = Readonly<Record<string, HeaderValue>>;
+
+/** The value of a header in a call: a list is joined by commas, and `undefined` is not sent. */
+export type HeaderValue = string | number | boolean | readonly (string | number | boolean)[] | undefined;
 
 /** Headers by name. */
 export type HeadersInput = Readonly<Record<string, string>>;
