@@ -81,3 +81,26 @@ const invalid = {
 };
 
 export const bodies = { valid, invalid };
+
+const User = Type("User", {
+  id: field.u32(),
+  name: field.string(),
+  email: field.string().optional(),
+  age: field.u32(),
+  active: field.bool(),
+  created_at: field.string({ format: "date-time" }),
+});
+/** An answer of 20 items. */
+export const Page = Type("Page", { users: list(User), page: field.u32(), limit: field.u32() });
+export const page = {
+  users: Array.from({ length: 20 }, (_, i) => ({
+    id: i,
+    name: `Person number ${i}`,
+    email: `person-${i}@example.com`,
+    age: 30 + i,
+    active: i % 2 === 0,
+    created_at: "2026-01-31T12:00:00Z",
+  })),
+  page: 1,
+  limit: 20,
+};

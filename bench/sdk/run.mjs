@@ -53,12 +53,20 @@ function reportRouting(engine, { of10, of500 }) {
   print(`${engine}, a request among routes: 10 ${us(of10)}; 500 ${us(of500)}, ratio ${(of500 / of10).toFixed(2)}`);
 }
 
+function reportAnswers(engine, { plain, declared }) {
+  const more = (declared / plain - 1) * 100;
+  print(
+    `${engine}, 20 items: as they are ${us(plain)}; the declared members ${us(declared)}, ${more.toFixed(1)} % more`,
+  );
+}
+
 try {
   const inNode = join(folder, "measure.mjs");
   await writeFile(inNode, await bundle(`export * from "./measure.ts";`));
-  const { validation, routing } = await import(pathToFileURL(inNode).href);
+  const { validation, routing, answers } = await import(pathToFileURL(inNode).href);
   for (const body of ["valid", "invalid"]) reportValidation("Node", body, await validation(body, 20, 2000));
   reportRouting("Node", await routing(20, 5000));
+  reportAnswers("Node", await answers(20, 2000));
 
   const file = await component("bench", join(here, "app.ts"));
   const runtime = await Runtime.create({ modules: [file], requestTimeoutMs: 120_000 });
@@ -70,6 +78,7 @@ try {
   };
   for (const body of ["valid", "invalid"]) reportValidation("Component", body, await ask(body));
   reportRouting("Component", await ask("routing"));
+  reportAnswers("Component", await ask("answers"));
   await runtime.close();
 } finally {
   await rm(folder, { recursive: true });

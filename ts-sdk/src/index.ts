@@ -121,6 +121,7 @@ export { type OneOf, oneOf, type UnionSchema, type Variants } from "./schema/one
 export { type PartialOf, partial } from "./schema/partial.ts";
 export { Id, Path } from "./schema/path.ts";
 export { pick } from "./schema/pick.ts";
+export { Problem } from "./schema/problem.ts";
 export { Query } from "./schema/query.ts";
 export { type RecordSchema, record } from "./schema/record.ts";
 export type { Kind, Presence, Schema } from "./schema/schema.ts";

@@ -1,11 +1,13 @@
 /** Compares answers with their declarations, in development and in tests. */
 import { problem } from "../http/problem.ts";
-import { problemResponse, type Response, VerbatimResponse } from "../http/response.ts";
+import { isPromise, PROMISE, problemResponse, type Response, VerbatimResponse } from "../http/response.ts";
+import { answersOf } from "../routing/answers.ts";
 import type { Operation } from "../routing/operation.ts";
 import { Failures, INVALID, pointer } from "../schema/failures.ts";
 import { isSchema, type Schema } from "../schema/schema.ts";
 import type { StandardSchema } from "../schema/standard.ts";
 import { reportError } from "./report.ts";
+import { warnOfUndeclared } from "./undeclared.ts";
 
 /**
  * Compares an answer with its route's declaration: the status of every success, and the body at the declared status.
@@ -19,17 +21,22 @@ export async function checkResponse(operation: Operation, response: Response): P
   return problemResponse(problem(500, detail));
 }
 
-async function findMismatch({ status, options }: Operation, response: Response): Promise<string | undefined> {
-  if (response.status !== status) {
-    return response.status < 300 ? `answered ${response.status}, but declares ${status}` : undefined;
+async function findMismatch(operation: Operation, response: Response): Promise<string | undefined> {
+  const { status, body } = response;
+  const answers = answersOf(operation);
+  if (!Object.hasOwn(answers, status)) {
+    return status < 300 ? `answered ${status}, but declares ${Object.keys(answers).join(", ")}` : undefined;
   }
-  const schema = options.response;
+  if (isPromise(body)) return PROMISE;
+  const schema = answers[status];
   if (!schema) return undefined;
   if (response instanceof VerbatimResponse)
     return "declares a JSON body, but answered with respond(), stream() or sse()";
-  if (response.body === undefined) return "the response body # is required";
+  if (body === undefined) return "the response body # is required";
   // Compares the body as it is sent: dates are texts by then, and undefined fields are gone.
-  const found = await findFailure(schema, JSON.parse(JSON.stringify(response.body)));
+  const sent = JSON.parse(JSON.stringify(body));
+  if (isSchema(schema)) warnOfUndeclared(operation, schema, sent);
+  const found = await findFailure(schema, sent);
   return found && `the response body ${found}`;
 }
 

@@ -182,7 +182,6 @@ describe("answers that are checked", () => {
       id: 1,
       name: "a",
       email: null,
-      more: "1970-01-01T00:00:00.000Z",
     });
     expect((await testApp(app).get("/redirected")).status).toBe(302);
     expect((await testApp(app).post("/refused")).status).toBe(400);

@@ -2,13 +2,14 @@
 import { HttpError } from "../http/interrupt.ts";
 import { failure, invalidInput, malformed, problem } from "../http/problem.ts";
 import { Request, WARM_UP } from "../http/request.ts";
-import { ok, problemResponse, Response } from "../http/response.ts";
+import { encodedResponse, ok, problemResponse, Response, type WriteBody } from "../http/response.ts";
 import { type ListedRoute, ROUTES_PATH } from "../http/routes-path.ts";
 import { completedResponse, SENDING } from "../http/sending.ts";
 import type { RawRequest, RawResponse } from "../raw.ts";
 import type { AnyHandler, CheckResponse, Operation } from "../routing/operation.ts";
 import type { Around, FoundOperation, Match, Recover } from "../routing/step.ts";
 import type { RouteTable } from "../routing/table.ts";
+import { bodyWriter } from "./answers.ts";
 import { type App, appKey, type HandleOptions } from "./app.ts";
 import { inputReader, type ReadInput } from "./input.ts";
 import { errorHandler, type OnError } from "./on-error.ts";
@@ -32,6 +33,12 @@ export function createApp(
   { prefix, use, onError }: AppParts,
 ): App<never> {
   const readers = new Map<Operation, ReadInput>(operations.map((operation) => [operation, inputReader(operation)]));
+  const writers = new Map<Operation, WriteBody>();
+  for (const operation of operations) {
+    const { response, responses } = operation.options;
+    if (response || responses) writers.set(operation, bodyWriter(operation));
+  }
+  const encode = (operation: Operation, response: Response) => encodedResponse(response, writers.get(operation));
   const ask = onError && errorHandler(onError, failed);
   const recover: Recover = (thrown, request, handler) => {
     const answer = thrown instanceof HttpError ? thrown.response : thrown;
@@ -42,7 +49,7 @@ export function createApp(
   const answerWithout = (match: Exclude<Match, FoundOperation>, request: Request) =>
     withoutOperation(match, request, operations);
   const [first] = [use, ...operations.map((each) => each.use)].flat();
-  const findStep = first?.connect({ operations, table, use, call, settle, answerWithout, recover });
+  const findStep = first?.connect({ operations, table, use, call, settle, encode, answerWithout, recover });
 
   function handle(raw: RawRequest, options?: HandleOptions): RawResponse | Promise<RawResponse> {
     const { method } = raw;
@@ -50,10 +57,12 @@ export function createApp(
     const instead = options?.insteadOfHandlers;
     let request: Request | undefined;
     let name: string | undefined;
+    let write: WriteBody | undefined;
     try {
       request = new Request(raw);
       const match = table.match(method, request.path);
       const { upload } = raw;
+      if (match.found === "operation") write = writers.get(match.operation);
       if (upload && !takesPieces(match)) {
         return upload.rest().then(
           (body) => handle({ ...raw, body, upload: undefined }, options),
@@ -63,16 +72,16 @@ export function createApp(
       }
       // No code of the user's runs while a component is built.
       const step = findStep && !instead && method !== WARM_UP ? findStep(match) : undefined;
-      if (step) return finish(step(request, NO_CONTEXT, { match, check }), request, name);
+      if (step) return finish(step(request, NO_CONTEXT, { match, check }), request, name, write);
       if (match.found !== "operation") return send(answerWithout(match, request), method);
       const { operation } = match;
       name = operation.name;
       const answer = call(match, request, instead ?? operation.handler, NO_CONTEXT);
       // A synchronous answer takes no promise: an asynchronous function costs as much as finding the route.
-      if (answer instanceof Response && !check && !answer[SENDING]) return send(answer, method);
-      return finish(settle(answer, operation, check), request, name);
+      if (answer instanceof Response && !check && !answer[SENDING]) return send(answer, method, write);
+      return finish(settle(answer, operation, check), request, name, write);
     } catch (thrown) {
-      return sendRecovered(thrown, request, method, name);
+      return sendRecovered(thrown, request, method, name, write);
     }
   }
 
@@ -95,13 +104,14 @@ export function createApp(
     answer: Response | Promise<Response>,
     request: Request,
     name: string | undefined,
+    write: WriteBody | undefined,
   ): Promise<RawResponse> {
     try {
       const response = await answer;
       keepHeaders(request, response);
-      return send(response[SENDING]?.complete ? await completedResponse(response) : response, request.method);
+      return send(response[SENDING]?.complete ? await completedResponse(response) : response, request.method, write);
     } catch (thrown) {
-      return sendRecovered(thrown, request, request.method, name);
+      return sendRecovered(thrown, request, request.method, name, write);
     }
   }
 
@@ -110,11 +120,12 @@ export function createApp(
     request: Request | undefined,
     method: string,
     name: string | undefined,
+    write: WriteBody | undefined,
   ): RawResponse | Promise<RawResponse> {
     const trySend = (answer: Response) => {
       try {
         keepHeaders(request, answer);
-        return send(answer, method);
+        return send(answer, method, write);
       } catch (unsendable) {
         return send(failed(unsendable, name), method);
       }

@@ -1,7 +1,6 @@
 /** Converts an answer to the response of the component's interface. */
 import { encodeValue } from "../http/headers.ts";
-import { writeJson } from "../http/json.ts";
-import { encodedBody, JSON_TYPE, PROBLEM_TYPE, type Response } from "../http/response.ts";
+import { encodedBody, JSON_TYPE, PROBLEM_TYPE, type Response, textOf, type WriteBody } from "../http/response.ts";
 import { SENDING } from "../http/sending.ts";
 import { isBodiless } from "../http/status.ts";
 import { encodeUtf8 } from "../platform.ts";
@@ -11,19 +10,20 @@ import type { RawResponse } from "../raw.ts";
  * Converts an answer to the component interface's response. HEAD gets the headers of GET, and the length of a body that
  * is not streamed.
  *
+ * @param write writes a body with its declared members
  * @throws TypeError when the body can't be written as JSON.
  */
-export function send(response: Response, method: string): RawResponse {
+export function send(response: Response, method: string, write?: WriteBody): RawResponse {
   const { status, headers: given, body: value } = response;
   // Fast path: nearly every answer comes from `ok`, with the same headers.
   if (given === JSON_TYPE && value !== undefined && method !== "HEAD") {
-    return { status, headers: JSON_HEADERS, body: encodeUtf8(response[SENDING]?.text ?? writeJson(value)) };
+    return { status, headers: JSON_HEADERS, body: encodeUtf8(textOf(response, write)) };
   }
   const headers = encodeHeaders(given);
   const start = response[SENDING]?.start;
   if (start) return { status, headers: headers.concat(start(!isBodiless(status) && method !== "HEAD")) };
   if (isBodiless(status)) return { status, headers };
-  const body = encodedBody(response);
+  const body = encodedBody(response, write);
   if (method === "HEAD") {
     const length = ["content-length", encodeValue(String(body?.length ?? 0))] as const;
     return { status, headers: headers.concat([length]) };

@@ -98,19 +98,42 @@ export interface ErrorResponse extends Response<ErrorStatus, ProblemDetails> {}
  *
  * @throws TypeError when the body can't be written as JSON.
  */
-export function encodedResponse(response: Response): Response {
+export function encodedResponse(response: Response, write?: WriteBody): Response {
   const { status, headers, body } = response;
   if (body === undefined || response instanceof VerbatimResponse || response[SENDING]?.text !== undefined)
     return response;
-  return new Response(status, headers, body, { ...response[SENDING], text: writeJson(body) });
+  return new Response(status, headers, body, { ...response[SENDING], text: textOf(response, write) });
+}
+
+/** Writes a body with its declared members; undefined for a status without a declared body. */
+export type WriteBody = (status: number, body: unknown) => string | undefined;
+
+/**
+ * The body of an answer as JSON.
+ *
+ * @throws TypeError when the body can't be written as JSON, and for a promise, which would be `{}`
+ */
+export function textOf(response: Response, write?: WriteBody): string {
+  const { status, body } = response;
+  const text = response[SENDING]?.text ?? write?.(status, body) ?? writeJson(body);
+  if (text === "{}" && isPromise(body)) throw new TypeError(PROMISE);
+  return text;
+}
+
+/** The error of a body that is a promise. */
+export const PROMISE = "the body is a promise; await it first: ok(await …)";
+
+/** Reports whether a body is a promise, or looks like one. */
+export function isPromise(body: unknown): boolean {
+  return typeof (body as PromiseLike<unknown> | undefined)?.then === "function";
 }
 
 /** The bytes of a complete answer's body; `undefined` when there is none. */
-export function encodedBody(response: Response): Uint8Array | undefined {
+export function encodedBody(response: Response, write?: WriteBody): Uint8Array | undefined {
   const { body } = response;
   if (body === undefined) return undefined;
   if (response instanceof VerbatimResponse) return typeof body === "string" ? encodeUtf8(body) : (body as Uint8Array);
-  return encodeUtf8(response[SENDING]?.text ?? writeJson(body));
+  return encodeUtf8(textOf(response, write));
 }
 
 /** The headers of every answer with a JSON body, until one is added. */

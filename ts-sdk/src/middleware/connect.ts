@@ -1,4 +1,4 @@
-import { encodedResponse, Response } from "../http/response.ts";
+import { Response } from "../http/response.ts";
 import type { Operation } from "../routing/operation.ts";
 import type { Around, FindStep, FoundOperation, Pipeline, Step } from "../routing/step.ts";
 
@@ -6,13 +6,13 @@ import type { Around, FindStep, FoundOperation, Pipeline, Step } from "../routin
  * Connects the middleware of an app with its handlers. Each step inside middleware returns an answer and never throws:
  * an exception becomes an answer for the next step outwards.
  */
-export function connect({ operations, table, use, call, settle, answerWithout, recover }: Pipeline): FindStep {
+export function connect({ operations, table, use, call, settle, encode, answerWithout, recover }: Pipeline): FindStep {
   const callHandler: Step = (request, context, { match, check }) => {
     const { operation } = match as FoundOperation;
     try {
       const answer = call(match as FoundOperation, request, operation.handler, context);
-      if (answer instanceof Response && !check) return encodedResponse(answer);
-      const settled = settle(answer, operation, check).then(encodedResponse);
+      if (answer instanceof Response && !check) return encode(operation, answer);
+      const settled = settle(answer, operation, check).then((response) => encode(operation, response));
       return settled.catch((thrown) => recover(thrown, request, operation.name));
     } catch (thrown) {
       return recover(thrown, request, operation.name);

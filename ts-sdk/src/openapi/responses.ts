@@ -1,3 +1,5 @@
+import { reasonPhrase } from "../http/status.ts";
+import { answersOf } from "../routing/answers.ts";
 import type { Operation } from "../routing/operation.ts";
 import { type Components, reference, type SchemaObject } from "./components.ts";
 import { contentSchema } from "./content.ts";
@@ -26,16 +28,25 @@ const DESCRIPTIONS: Readonly<Record<number, string>> = {
   308: "Permanent Redirect",
 };
 
-/** The responses of an operation: its declared success, and the two classes of errors. */
+/** The responses of an operation: its declared answers, and the two classes of errors. */
 export function responses(operation: Operation, components: Components, at: string): Record<string, ResponseObject> {
-  const { status, options } = operation;
-  const description = DESCRIPTIONS[status] ?? (status < 300 ? "Success" : "Redirect");
-  const schema = options.response && contentSchema(options.response, "output", components, `${at}, response`);
+  const declared = Object.entries(answersOf(operation)).map(([key, body]) => {
+    const status = Number(key);
+    const place = status === operation.status ? `${at}, response` : `${at}, response ${key}`;
+    return [key, response(status, body && contentSchema(body, "output", components, place))];
+  });
   return {
-    [status]: schema === undefined ? { description } : { description, content: { "application/json": { schema } } },
+    ...Object.fromEntries(declared),
     "4XX": problem("Client Error"),
     "5XX": problem("Server Error"),
   };
+}
+
+function response(status: number, schema: SchemaObject | undefined): ResponseObject {
+  const description =
+    DESCRIPTIONS[status] ?? (status < 300 ? "Success" : status < 400 ? "Redirect" : reasonPhrase(status));
+  if (schema === undefined) return { description };
+  return { description, content: { [status < 400 ? "application/json" : "application/problem+json"]: { schema } } };
 }
 
 function problem(description: string): ResponseObject {

@@ -2,7 +2,7 @@
 import type { Attributes } from "../schema/attributes.ts";
 import type { EnumSchema } from "../schema/enum.ts";
 import type { ListSchema } from "../schema/list.ts";
-import type { ObjectSchema } from "../schema/object.ts";
+import { INLINE, type ObjectSchema } from "../schema/object.ts";
 import type { UnionSchema } from "../schema/one-of.ts";
 import type { RecordSchema } from "../schema/record.ts";
 import type { Schema } from "../schema/schema.ts";
@@ -39,6 +39,7 @@ function valueSchema(schema: Schema, components: Components, at: string): Schema
     }
     case "object": {
       const { name } = schema as ObjectSchema;
+      if (name === INLINE) return objectSchema(schema as ObjectSchema, components, at);
       return components.add(name, objectSchema(schema as ObjectSchema, components, at), at);
     }
     case "record": {

@@ -1,6 +1,25 @@
 /** Type tests of declarations: headers, several answers, promises, paths, placeholders of groups, inline fields. */
 import { expectTypeOf } from "vitest";
-import { field, get, list, ok, post, routes, Type } from "../index.ts";
+import {
+  created,
+  error,
+  field,
+  get,
+  guard,
+  Id,
+  type InputError,
+  list,
+  noContent,
+  ok,
+  Problem,
+  type ProblemDetails,
+  post,
+  put,
+  redirect,
+  respond,
+  routes,
+  Type,
+} from "../index.ts";
 import { client } from "../typed-client/index.ts";
 
 const Body = Type("Body", { a: field.u32() });
@@ -34,3 +53,72 @@ headersApi.tenant({ headers: { "x-tenant": "a", "x-tags": [1, 2], authorization:
 headersApi.tenant();
 // @ts-expect-error a declared header of another kind
 headersApi.pay({ body: { a: 1 }, headers: { "x-n": "1" } });
+
+// Several answers.
+
+const User = Type("User", { id: field.u32(), name: field.string() });
+const Conflict = Type("Conflict", { title: field.string(), current: field.u32() });
+const save = put(
+  "/u",
+  { responses: { 200: User, 201: { id: field.u32() }, 404: Problem, 409: Conflict } },
+  (_, req) => {
+    if (req.query === "a") return created("/u/1", { id: 1 });
+    if (req.query === "b") return error(404, "none");
+    if (req.query === "c") return error(418, "an error is always allowed");
+    guard(req.query !== "d", 409, "taken");
+    return ok({ id: 1, name: "a" });
+  },
+);
+put("/u", { responses: { 200: User, 204: null } }, async (_, req) =>
+  req.query ? noContent() : ok({ id: 1, name: "" }),
+);
+// @ts-expect-error another body than the status declares
+put("/u", { responses: { 200: User, 201: Conflict } }, () => created("/u/1", { id: 1, name: "a" }));
+// @ts-expect-error a status that is not declared
+put("/u", { responses: { 200: User } }, () => created("/u/1", { id: 1, name: "a" }));
+// @ts-expect-error a redirect that is not declared
+put("/u", { responses: { 200: User } }, () => redirect("/"));
+put("/u", { responses: { 200: User, 302: null } }, () => redirect("/"));
+// @ts-expect-error an error that is no problem details
+put("/u", { responses: { 200: User } }, () => respond(404, { body: "none" }));
+// @ts-expect-error no schema
+put("/u", { responses: { 200: 1 } }, () => ok({}));
+// @ts-expect-error a Path is no response
+put("/u", { responses: { 200: Id } }, () => ok({ id: "1" }));
+const Item = Type("Item", { id: field.u32() });
+// @ts-expect-error a missing member
+get("/u", { responses: { 200: Item } }, () => ok({}));
+
+const withResponses = routes({ save });
+const saved = await client<typeof withResponses>("http://localhost").save();
+if (saved.status === 200) {
+  expectTypeOf(saved.ok).toEqualTypeOf<true>();
+  expectTypeOf(saved.data).toEqualTypeOf<{ id: number; name: string }>();
+} else if (saved.status === 201) expectTypeOf(saved.data).toEqualTypeOf<{ id: number }>();
+else if (saved.status === 409) expectTypeOf(saved.problem.current).toEqualTypeOf<number>();
+else if (saved.status === 404) expectTypeOf(saved.problem.errors).toEqualTypeOf<InputError[] | undefined | null>();
+else expectTypeOf(saved.problem).toEqualTypeOf<ProblemDetails>();
+
+// Inline fields of bodies.
+
+const add = post(
+  "/x",
+  {
+    body: { name: field.string(), age: field.u32({ default: 1 }) },
+    response: { id: field.u32(), note: field.string().optional() },
+  },
+  ({ body }) => {
+    expectTypeOf(body).toEqualTypeOf<{ name: string; age: number }>();
+    return ok({ id: body.age });
+  },
+);
+// @ts-expect-error another body than the inline fields
+post("/x", { response: { id: field.u32() } }, () => ok({ id: "1" }));
+// @ts-expect-error a file stands in a Form
+post("/x", { body: { file: field.file() } }, () => ok({}));
+const inline = routes({ add });
+const inlineApi = client<typeof inline>("http://localhost");
+const added = await inlineApi.add({ body: { name: "a" } });
+if (added.ok) expectTypeOf(added.data).toEqualTypeOf<{ id: number; note?: string | null | undefined }>();
+// @ts-expect-error a missing member
+inlineApi.add({ body: { age: 1 } });

@@ -1,7 +1,8 @@
 /** `get`, `post`, `put`, `patch` and `del`: declarations of routes. */
+import { checkAnswers } from "../app/answers.ts";
 import { isBodiless } from "../http/status.ts";
 import { buildingKey, platform } from "../platform.ts";
-import type { Fields, ObjectSchema } from "../schema/object.ts";
+import { type Fields, INLINE, type ObjectSchema, type Role } from "../schema/object.ts";
 import { isSchema } from "../schema/schema.ts";
 import type { StandardSchema } from "../schema/standard.ts";
 import { refuseUnknown } from "../schema/unknown.ts";
@@ -68,7 +69,7 @@ const SCHEMAS = {
   headers: ["headers", "fields"],
   response: TYPE,
 } as const;
-const OPTIONS = [...Object.keys(SCHEMAS), "status", "deprecated", "warm"];
+const OPTIONS = [...Object.keys(SCHEMAS), "responses", "status", "deprecated", "warm"];
 
 function checkOptions(label: string, given: unknown): RouteOptions {
   if (typeof given !== "object" || given === null) throw new TypeError(`${label}: the options must be an object`);
@@ -76,16 +77,10 @@ function checkOptions(label: string, given: unknown): RouteOptions {
   const options = { ...given } as { -readonly [K in keyof RouteOptions]: RouteOptions[K] };
   for (const [key, [role, words]] of Object.entries(SCHEMAS)) {
     const written = options[key as keyof typeof SCHEMAS];
-    if (written === undefined) continue;
-    const schema = role === "type" ? written : withoutInline(label, role, written);
-    options[key as "body"] = schema as StandardSchema;
-    if (typeof schema["~standard"]?.validate !== "function") {
-      throw new TypeError(`${label}: "${key}" is not a schema and has no fields`);
-    }
-    const given = isSchema(schema) ? ((schema as Partial<ObjectSchema>).role ?? "type") : role;
-    if (given !== role && !(given === "form" && key === "body")) {
-      throw new TypeError(`${label}: "${key}" must be ${words}`);
-    }
+    if (written !== undefined) options[key as "body"] = checkSchema(label, key, role, words, written);
+  }
+  if (options.responses) {
+    checkAnswers(label, options, (key, schema) => checkSchema(label, key, ...TYPE, schema as StandardSchema));
   }
   const { status, response } = options;
   if (status !== undefined && !(Number.isInteger(status) && status >= 200 && status <= 399)) {
@@ -102,12 +97,21 @@ function checkOptions(label: string, given: unknown): RouteOptions {
   return options;
 }
 
-/** Replaces inline fields with a Path, a Query or the like made from them. */
-function withoutInline(
+/** Checks the schema of an option; inline fields become one. */
+function checkSchema(
   label: string,
-  role: "path" | "query" | "headers",
+  key: string,
+  role: Exclude<Role, "form">,
+  words: string,
   given: StandardSchema | Fields,
 ): StandardSchema {
   const field = isSchema(given) ? undefined : Object.values(given).find(isSchema);
-  return (field?.parsers.createObject(label, role, role, given as Fields) ?? given) as StandardSchema;
+  const name = role === "type" ? INLINE : role;
+  const schema = (field?.parsers.createObject(label, role, name, given as Fields) ?? given) as StandardSchema;
+  if (typeof schema["~standard"]?.validate !== "function") {
+    throw new TypeError(`${label}: "${key}" is not a schema and has no fields`);
+  }
+  const own = isSchema(schema) ? ((schema as Partial<ObjectSchema>).role ?? "type") : role;
+  if (own !== role && !(own === "form" && key === "body")) throw new TypeError(`${label}: "${key}" must be ${words}`);
+  return schema;
 }

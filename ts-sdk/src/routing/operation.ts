@@ -1,6 +1,7 @@
 /** An operation: a method at a path, with its inputs, outputs and handler. */
 import type { Request } from "../http/request.ts";
 import type { Response } from "../http/response.ts";
+import type { JsonFields } from "../schema/object.ts";
 import type { PathFields } from "../schema/path.ts";
 import type { QueryFields } from "../schema/query.ts";
 import type { StandardSchema } from "../schema/standard.ts";
@@ -14,10 +15,6 @@ type SchemaFor<Role extends string> = StandardSchema & { readonly role?: Role };
 
 /** The options of a route that are kept unchanged. */
 interface PlainOptions {
-  /** The body: a `Type` or a `list` for JSON, a `Form`, or any Standard Schema for JSON. */
-  readonly body?: SchemaFor<"type" | "form">;
-  /** The JSON body of the success answer: a `Type` or a `list`. */
-  readonly response?: SchemaFor<"type">;
   /** The success status; 200 by default. */
   readonly status?: number;
   /** Marks the operation as deprecated in the OpenAPI document. */
@@ -32,6 +29,12 @@ interface PlainOptions {
 
 /** The options of a route. */
 export interface RouteOptions extends PlainOptions {
+  /** The body: a `Type` or a `list` for JSON, a `Form`, or any Standard Schema for JSON. */
+  readonly body?: SchemaFor<"type" | "form">;
+  /** The JSON body of the success answer: a `Type` or a `list`. */
+  readonly response?: SchemaFor<"type">;
+  /** The JSON bodies of several answers, by status; undefined for an answer without a body. */
+  readonly responses?: Readonly<Record<number, StandardSchema | undefined>>;
   /** The placeholders of the path: a `Path`, or any Standard Schema of an object with the same keys. */
   readonly path?: SchemaFor<"path">;
   /** The query: a `Query`, or any Standard Schema of an object of texts and lists of texts. */
@@ -40,9 +43,18 @@ export interface RouteOptions extends PlainOptions {
   readonly headers?: SchemaFor<"headers">;
 }
 
-/** The options of a route as they are written, with fields allowed instead of a `Path` or a `Query`. */
+/** The options of a route as they are written, with fields allowed instead of a schema. */
 // An interface of its own, because `Omit` costs the type checker two per cent.
 export interface GivenOptions extends PlainOptions {
+  /** The body: its fields, a `Type` or a `list` for JSON, a `Form`, or any Standard Schema for JSON. */
+  readonly body?: SchemaFor<"type" | "form"> | JsonFields;
+  /** The JSON body of the success answer: its fields, a `Type` or a `list`. */
+  readonly response?: SchemaFor<"type"> | JsonFields;
+  /**
+   * Several answers, by status, in place of `response` and `status`: `{ 200: User, 201: User, 404: Problem }`. `null` is
+   * an answer without a body, as `{ 204: null }`.
+   */
+  readonly responses?: Readonly<Record<number, SchemaFor<"type"> | JsonFields | null | undefined>>;
   /** The placeholders of the path: their fields, a `Path`, or any Standard Schema of an object with the same keys. */
   readonly path?: SchemaFor<"path"> | PathFields;
   /** The query: its fields, a `Query`, or any Standard Schema of an object of texts and lists of texts. */

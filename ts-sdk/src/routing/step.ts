@@ -54,6 +54,8 @@ export interface Pipeline {
     operation: Operation,
     check: CheckResponse | undefined,
   ): Promise<Response>;
+  /** Writes a handler's body as JSON, with its declared members. */
+  encode(operation: Operation, response: Response): Response;
   /** The answer when no operation matches. */
   answerWithout(match: Exclude<Match, FoundOperation>, request: Request): Response;
   readonly recover: Recover;

@@ -1,15 +1,22 @@
 import type { Request } from "../http/request.ts";
-import type { Response } from "../http/response.ts";
+import type { ErrorResponse, Response } from "../http/response.ts";
 import type { ErrorStatus, RedirectStatus } from "../http/status.ts";
 import type { Fields, OutputOf, PathSchema } from "../schema/object.ts";
 import type { Infer, InferInput, StandardSchema } from "../schema/standard.ts";
 import type { Paths, RouteOptions } from "./operation.ts";
 
-/** The success status that a route declares. */
+/** The success status that a route without `responses` declares. */
 export type StatusOf<O> = O extends { readonly status: infer Status extends number } ? Status : 200;
 
 /** The success body that a route declares; any when it declares none. */
-export type BodyOf<O> = O extends { readonly response: infer S extends StandardSchema } ? Returned<Infer<S>> : unknown;
+export type BodyOf<O> = O extends { readonly response: infer S extends StandardSchema }
+  ? Returned<Infer<S>>
+  : InlineBodyOf<O>;
+// By itself, so that the type checker evaluates it for few routes.
+type InlineBodyOf<O> = O extends { readonly response: infer F extends Fields } ? Returned<OutputOf<F>> : unknown;
+
+/** The body that may be returned for a schema or inline fields. */
+type BodyIn<S> = S extends StandardSchema ? Returned<Infer<S>> : S extends Fields ? Returned<OutputOf<S>> : undefined;
 
 /**
  * The type that may be returned for a declared type: lists may be readonly, and an optional member may be null, as a
@@ -25,8 +32,12 @@ export type Returned<T> = T extends string | number | boolean | null | undefined
 // By itself, so that the type checker evaluates it once for each type of a member.
 type ReturnedMember<T> = undefined extends T ? Returned<T> | null : Returned<T>;
 
-/** The answers of a handler: the declared success, or any error. */
-export type Answer<O> = Response<StatusOf<O>, BodyOf<O>> | Response<RedirectStatus | ErrorStatus>;
+/** The answers of a handler: the declared success or any error; with `responses`, those and problem details. */
+export type Answer<O> = O extends { readonly responses: infer R }
+  ? AnswerOf<R> | ErrorResponse
+  : Response<StatusOf<O>, BodyOf<O>> | Response<RedirectStatus | ErrorStatus>;
+
+type AnswerOf<R> = { [S in keyof R & number]: Response<S, BodyIn<R[S]>> }[keyof R & number];
 
 /**
  * A handler of a route with options. It receives exactly the kinds of input that the route declares, parsed and

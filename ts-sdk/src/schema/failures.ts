@@ -1,5 +1,8 @@
-/** The reason why a value failed: the closed set of codes in an error body. */
-export type FailureCode = "required" | "type" | "min" | "max" | "format" | "enum" | "json";
+/** The reasons why a value can fail: the closed set of codes in an error body. */
+export const FAILURE_CODES = ["required", "type", "min", "max", "format", "enum", "json"] as const;
+
+/** The reason why a value failed. */
+export type FailureCode = (typeof FAILURE_CODES)[number];
 
 /** One failure of a value. It has the place and the expectation, and never the value itself. */
 export interface Failure {

@@ -65,6 +65,9 @@ type ValueOf<S> = S extends Schema<infer Output> ? Output : never;
 /** The same object type, through `infer`, so that an editor shows its members and not its derivation. */
 export type Flat<T> = T extends infer O ? { [K in keyof O]: O[K] } : never;
 
+/** The name of a Type from inline fields, which is no component of the OpenAPI document. */
+export const INLINE = "~";
+
 // A component's name in OpenAPI 3.0: "Components Object", fixed fields.
 const NAME = /^[A-Za-z0-9._-]+$/;
 
@@ -74,7 +77,7 @@ const NAME = /^[A-Za-z0-9._-]+$/;
  * @throws TypeError for an invalid name or field.
  */
 export function objectParts(label: string, role: Role, name: string, fields: Fields): SchemaParts {
-  if (typeof name !== "string" || !NAME.test(name)) {
+  if (typeof name !== "string" || !(NAME.test(name) || name === INLINE)) {
     throw new TypeError(`${label}: a name has letters, digits, ".", "_" and "-" only, not ${JSON.stringify(name)}`);
   }
   const what = `${label} ${name}`;

@@ -2,6 +2,7 @@ import type { App } from "../app/app.ts";
 import type { Group } from "../app/definitions.ts";
 import type { Headers } from "../http/headers.ts";
 import type { ProblemDetails } from "../http/problem.ts";
+import type { ErrorStatus, RedirectStatus } from "../http/status.ts";
 import type { Paths, Route } from "../routing/operation.ts";
 import type { Placeholders, StatusOf } from "../routing/types.ts";
 import type { FormFile } from "../schema/file.ts";
@@ -35,11 +36,13 @@ export type Call<P extends Paths, O> =
 export type Input<P extends Paths, O> = PathInput<P, O> & QueryInput<O> & BodyInput<O> & HeadersOf<O>;
 
 /** The declared headers, and others of the caller's own. */
-type HeadersOf<O> = O extends { readonly headers: infer S }
-  ? Record<never, never> extends QueryOf<S>
-    ? { readonly headers?: QueryOf<S> & AnyHeaders }
-    : { readonly headers: QueryOf<S> & AnyHeaders }
+type HeadersOf<O> = "headers" extends keyof O
+  ? DeclaredHeaders<QueryOf<O["headers"]>>
   : { readonly headers?: HeadersInput };
+type DeclaredHeaders<Values> =
+  Record<never, never> extends Values
+    ? { readonly headers?: Values & AnyHeaders }
+    : { readonly headers: Values & AnyHeaders };
 type AnyHeaders = Readonly<Record<string, HeaderValue>>;
 
 /** The value of a header in a call: a list is joined by commas, and `undefined` is not sent. */
@@ -91,9 +94,11 @@ type BodyInput<O> = O extends { readonly body: TypeSchema<infer Values, infer P,
 type OtherBodyInput<S> =
   S extends FormSchema<infer Values, infer P, infer Defaults>
     ? GivenAs<"form", FormOf<WithoutDefaults<Values, Defaults>>, P>
-    : undefined extends TakenBy<S>
-      ? { readonly body?: TakenBy<S> }
-      : { readonly body: TakenBy<S> };
+    : S extends Fields
+      ? { readonly body: QueryOf<S> }
+      : undefined extends TakenBy<S>
+        ? { readonly body?: TakenBy<S> }
+        : { readonly body: TakenBy<S> };
 
 type GivenAs<Key extends string, Values, P> = P extends "optional"
   ? { readonly [K in Key]?: Values | undefined }
@@ -110,7 +115,35 @@ type Sent<T> = T extends FormFile ? Blob : T extends readonly FormFile[] ? reado
 type ValueOf<S> = S extends StandardSchema ? Infer<S> : S extends Fields ? OutputOf<S> : never;
 
 /** The result of a call, for any answer. */
-export type Result<O> = Success<O> | Failed;
+export type Result<O> = "responses" extends keyof O ? DeclaredResult<O["responses"]> : Success<O> | Failed;
+
+/** The results of a route with `responses`: one for each declared status, and all other errors. */
+export type DeclaredResult<R> =
+  | {
+      [S in keyof R & number]: S extends ErrorStatus
+        ? DeclaredError<S, DataIn<R[S]>>
+        : DeclaredSuccess<S, DataIn<R[S]>>;
+    }[keyof R & number]
+  | OtherError<Exclude<ErrorStatus | RedirectStatus, keyof R>>;
+
+interface DeclaredSuccess<Status, Data> {
+  readonly ok: Status extends RedirectStatus ? false : true;
+  readonly status: Status;
+  readonly data: Data;
+  readonly headers: Headers;
+}
+
+interface DeclaredError<Status, Data> {
+  readonly ok: false;
+  readonly status: Status;
+  readonly problem: Data;
+  readonly headers: Headers;
+}
+
+interface OtherError<Status> extends DeclaredError<Status, ProblemDetails> {}
+
+/** The data of a declared body; undefined when there is none. */
+type DataIn<S> = S extends StandardSchema ? DataOf<S> : S extends Fields ? Received<OutputOf<S>> : undefined;
 
 /** The success that the route declares. */
 export interface Success<O> {
@@ -120,9 +153,11 @@ export interface Success<O> {
    * The body as JSON, of the declared type if there is one, where an optional member may also be null; a text when the
    * answer is not JSON; `undefined` without a body.
    */
-  readonly data: O extends { readonly response: infer S extends StandardSchema } ? DataOf<S> : unknown;
+  readonly data: O extends { readonly response: infer S extends StandardSchema } ? DataOf<S> : InlineDataOf<O>;
   readonly headers: Headers;
 }
+
+type InlineDataOf<O> = O extends { readonly response: infer F extends Fields } ? Received<OutputOf<F>> : unknown;
 
 /** The body of a declared response. Another library's schema, whose input is known, takes no null for an absent member. */
 type DataOf<S extends StandardSchema> = unknown extends InferInput<S> ? Received<Infer<S>> : Infer<S>;

@@ -1,0 +1,45 @@
+/** Warns of members that an answer has and its declaration lacks, in development and in tests. */
+import { platform } from "../platform.ts";
+import type { Operation } from "../routing/operation.ts";
+import type { ListSchema } from "../schema/list.ts";
+import type { ObjectSchema } from "../schema/object.ts";
+import type { UnionSchema } from "../schema/one-of.ts";
+import type { Schema } from "../schema/schema.ts";
+
+const told = new Set<string>();
+
+/** Writes a warning that names each member that is not sent, once for a route. */
+export function warnOfUndeclared({ name }: Operation, schema: Schema, value: unknown): void {
+  const found = new Set<string>();
+  collect(schema, value, "#", found);
+  for (const at of found) {
+    const text = `warning: ${name}: the response does not declare ${at}, so it is not sent`;
+    if (told.has(text)) continue;
+    told.add(text);
+    platform.console.error(text);
+  }
+}
+
+/** Adds the places of undeclared members; an index or a key of a record is `*`. */
+function collect(schema: Schema, value: unknown, at: string, found: Set<string>): void {
+  if (typeof value !== "object" || value === null) return;
+  const { fields, open } = schema as Partial<ObjectSchema> & { readonly open?: boolean };
+  switch (schema.kind) {
+    case "list":
+    case "record":
+      for (const item of Object.values(value)) collect((schema as ListSchema).items, item, `${at}/*`, found);
+      break;
+    case "union": {
+      const { tag, variants } = schema as UnionSchema;
+      const variant = variants[(value as Record<string, string>)[tag] as string];
+      if (variant !== undefined) collect(variant, value, at, found);
+      break;
+    }
+    case "object":
+      for (const [key, member] of Object.entries(open ? {} : value)) {
+        const field = Object.hasOwn(fields as object, key) ? fields?.[key] : undefined;
+        if (field === undefined) found.add(`${at}/${key}`);
+        else collect(field, member, `${at}/${key}`, found);
+      }
+  }
+}
