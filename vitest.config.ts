@@ -14,6 +14,7 @@ const projects: TestProjectInlineConfiguration[] = [
   },
   { test: { name: "guest", root: "guest", include: ["src/**/*.test.ts"], testTimeout: 30_000 } },
   { test: { name: "engine", root: "crates/engine", include: ["tests/**/*.test.ts"], testTimeout: 120_000 } },
+  { test: { name: "bench", root: "bench", include: ["**/*.test.ts"] } },
   { test: { name: "cli", root: "cli", include: ["src/**/*.test.ts"], testTimeout: 30_000 } },
   // A realm of its own, as in Jest: what Node makes is of other classes than those that the tests see.
   { test: { name: "realm", root: "cli/test/realm", include: ["*.test.ts"], pool: "vmThreads", testTimeout: 30_000 } },

@@ -4,16 +4,16 @@
 // another.
 //   --seconds 3    time of one measurement, after a warm-up of a third of it
 //   --rounds 3     number of rounds; the results are the median round's ratios
-//   --record       writes the table, with the commit, into bench/RESULTS.md, and docs/routes.svg
-// Words of their names select rows; `plain` and `again` are always measured.
+//   --record       writes the table, with the commit, into bench/RESULTS.md, and from there README.md and docs/routes.svg
+// Words of their names select rows, which cannot be recorded; `plain` and `again` are always measured.
 import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { connections, wrk } from "../programs.mjs";
 import { conditions, record } from "../results.mjs";
-import { plot } from "./plot.mjs";
+import { publish } from "./published.mjs";
 import { build, servers, startServices } from "./servers.mjs";
 
 const { values, positionals } = parseArgs({
@@ -24,6 +24,7 @@ const { values, positionals } = parseArgs({
     record: { type: "boolean", default: false },
   },
 });
+if (values.record && positionals.length > 0) throw new Error("--record must measure all rows: leave the names out");
 const [seconds, rounds] = [Number(values.seconds), Number(values.rounds)];
 const here = fileURLToPath(new URL(".", import.meta.url));
 /** Clock ticks per second in /proc/<pid>/stat. */
@@ -158,11 +159,5 @@ is that of the server's process for one request.
 ${lines.join("\n")}`;
   if (!values.record) return console.log(text);
   record("bench/routes", text);
-  const bars = rows.slice(0, -1).flatMap((row) => {
-    const { request, shared, peer } = measured.get(row);
-    const ratios = { request: ratioOf(request, peer), shared: ratioOf(shared, peer) };
-    return ratios.request === undefined ? [] : [{ name: row.name, ...ratios }];
-  });
-  const picture = plot(bars, `bench/routes at ${commit}, ${conditions}`);
-  writeFileSync(new URL("../../docs/routes.svg", import.meta.url), picture);
+  publish();
 }
