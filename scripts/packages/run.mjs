@@ -1,5 +1,5 @@
 // Runs a short program with each package of the list inside a component, compares its output with that in Node, and
-// writes docs/packages.md. A program that needs `Intl` exports the `locales` of its tenon.toml.
+// writes the table in docs/packages.md. A program that needs `Intl` exports the `locales` of its tenon.toml.
 //
 //   node scripts/packages/run.mjs [--only <package>] [--keep <folder>]
 //
@@ -14,6 +14,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { installIn } from "../packages-in.mjs";
+import { writeSection } from "../section.mjs";
 import { root, setUp } from "../setup.mjs";
 import { packages } from "./list.mjs";
 import { reasons } from "./reasons.mjs";
@@ -41,7 +42,7 @@ for (const [kind, names] of Object.entries(packages)) {
 peer.close();
 if (values.keep === undefined) rmSync(folder, { recursive: true });
 const passed = results.filter(({ works }) => works).length;
-if (values.only === undefined) writeFileSync(join(root, "docs/packages.md"), table(results, reasons));
+if (values.only === undefined) writeSection("docs/packages.md", "packages", table(results, reasons));
 console.log(`${passed} passed, ${results.length - passed} failed`);
 const unexpected = results.filter(({ name, works }) => works === Object.hasOwn(reasons, name));
 for (const { name, works } of unexpected)

@@ -1,11 +1,7 @@
-// The page docs/packages.md: the table and the text around it.
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { root } from "../setup.mjs";
+// The table of packages in docs/packages.md.
 
-/** Renders the page for the results; `reasons` has the reason for each package that fails. */
+/** Renders the table for the results; `reasons` has the reason for each package that fails. */
 export function table(results, reasons) {
-  const page = readFileSync(join(root, "scripts/packages/page.md"), "utf8");
   const works = results.filter(({ works }) => works).length;
   const kinds = [...new Set(results.map(({ kind }) => kind))];
   const rows = kinds.flatMap((kind) =>
@@ -13,9 +9,14 @@ export function table(results, reasons) {
       .filter((each) => each.kind === kind)
       .map((each, index) => `| ${index === 0 ? kind : ""} | \`${each.name}\` ${each.version} | ${verdict(each)} |`),
   );
-  return page
-    .replace("{{count}}", `${works} of ${results.length}`)
-    .replace("{{table}}", ["| used for | package | |", "|---|---|---|", ...rows].join("\n"));
+  return [
+    `${works} of ${results.length} packages work:`,
+    "",
+    "| used for | package | |",
+    "|---|---|---|",
+    ...rows,
+    "",
+  ].join("\n");
 
   function verdict({ name, works, locales, warnings }) {
     const said = warnings.map((each) => each.replace(/^warning: /, "").replaceAll("../../node_modules/", ""));
