@@ -41,8 +41,8 @@ export const limits = {
     default: 268435456,
     ofModule: true,
     meaning:
-      "All linear memories of an instance and its exceptions together. Growing fails beyond, and most guests " +
-      "trap then: 500. Below 128 MiB the JavaScript engine traps before it collects garbage.",
+      "All linear memories of an instance and its exceptions together. Growing fails beyond: JavaScript throws " +
+      "an error, and most other guests trap, which is 500.",
   },
   max_table_elements: {
     min: 1,
@@ -250,8 +250,7 @@ export const limits = {
       "Resources that a guest holds on the host, such as streams, requests and timers; the guest traps beyond: " +
       "500. Calls (`sdk:core/calls`) that run or were not taken are counted apart, up to the same number. Tasks, " +
       "streams and futures of a WASI 0.3 service are counted together, up to an eighth of it, and to a quarter " +
-      "of `max_held_bytes` at 4 KiB each. The JavaScript engine holds one resource for each piece of an outbound " +
-      "response's body until its instance is gone.",
+      "of `max_held_bytes` at 4 KiB each.",
   },
   max_log_bytes: {
     min: 0,
@@ -354,8 +353,8 @@ export interface Limits {
   /** Size of a response body; 502 beyond. A streamed response breaks off. Default: 67108864. */
   readonly maxResponseBytes?: number;
   /**
-   * All linear memories of an instance and its exceptions together. Growing fails beyond, and most guests trap then:
-   * 500. Below 128 MiB the JavaScript engine traps before it collects garbage. Default: 268435456.
+   * All linear memories of an instance and its exceptions together. Growing fails beyond: JavaScript throws an
+   * error, and most other guests trap, which is 500. Default: 268435456.
    */
   readonly memoryLimitBytes?: number;
   /** Elements of all tables of an instance together; growing fails beyond. Default: 65536. */
@@ -447,8 +446,7 @@ export interface Limits {
    * Resources that a guest holds on the host, such as streams, requests and timers; the guest traps beyond: 500.
    * Calls (`sdk:core/calls`) that run or were not taken are counted apart, up to the same number. Tasks, streams and
    * futures of a WASI 0.3 service are counted together, up to an eighth of it, and to a quarter of `max_held_bytes`
-   * at 4 KiB each. The JavaScript engine holds one resource for each piece of an outbound response's body until its
-   * instance is gone. Default: 65536.
+   * at 4 KiB each. Default: 65536.
    */
   readonly maxResources?: number;
   /**

@@ -107,8 +107,8 @@ limits! {
     max_upload_bytes: GIB, 0, 1024 * GIB;
     /// Size of a response body; 502 beyond. A streamed response breaks off.
     max_response_bytes: 64 * MIB, 0, 4 * GIB;
-    /// All linear memories of an instance and its exceptions together. Growing fails beyond, and most guests trap then: 500.
-    /// Below 128 MiB the JavaScript engine traps before it collects garbage.
+    /// All linear memories of an instance and its exceptions together. Growing fails beyond: JavaScript throws an error, and most
+    /// other guests trap, which is 500.
     memory_limit_bytes: 256 * MIB, MIB, 4 * GIB;
     /// Elements of all tables of an instance together; growing fails beyond.
     max_table_elements: 65_536, 1, 1_000_000;
@@ -173,8 +173,7 @@ limits! {
     /// Resources that a guest holds on the host, such as streams, requests and timers; the guest traps beyond: 500.
     /// Calls (`sdk:core/calls`) that run or were not taken are counted apart, up to the same number. Tasks, streams and
     /// futures of a WASI 0.3 service are counted together, up to an eighth of it, and to a quarter of `max_held_bytes` at
-    /// 4 KiB each. The JavaScript engine holds one
-    /// resource for each piece of an outbound response's body until its instance is gone.
+    /// 4 KiB each.
     max_resources: 65_536, 16, 1_000_000;
     /// Bytes of the log for one request: its module's output, and the host's lines about its calls. A line counts 64 bytes
     /// at least. The rest is dropped; the reason of a failure is logged besides, in 4 KiB.
