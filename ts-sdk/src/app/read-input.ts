@@ -3,7 +3,6 @@ import { parseJson } from "../http/json.ts";
 import type { OctetStreamSchema } from "../http/octet-stream.ts";
 import { type InputError, type InputKind, inputErrors } from "../http/problem.ts";
 import { contentType, rawBody } from "../http/request.ts";
-import { platform } from "../platform.ts";
 import type { RouteOptions } from "../routing/operation.ts";
 import { Failures, INVALID } from "../schema/failures.ts";
 import type { FormSchema } from "../schema/form.ts";
