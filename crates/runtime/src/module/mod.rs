@@ -252,9 +252,13 @@ impl Module {
 
     /// Releases its resources if it was not called since the last check.
     pub(crate) fn look(&self) {
-        if !self.idle.look() {
-            return;
+        if self.idle.look() {
+            self.release();
         }
+    }
+
+    /// Releases the pages of its image that its waiting memories only read.
+    pub(crate) fn release(&self) {
         if let Some(waiting) = self.reuse.waiting() {
             waiting.release();
         }

@@ -1,4 +1,4 @@
-//! Memory that goes back to the system while no request comes.
+//! Memory that goes back to the system while a module or all of them get no requests.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -31,11 +31,17 @@ impl Pauses {
 }
 
 impl Runtime {
-    /// Gives memory back that requests have left, in steps: the longer no request has come, the more.
+    /// Gives memory back that requests have left: of a module after a pause, and of all in steps, the longer no request has
+    /// come.
     pub(super) fn watch_memory(&self) {
         let idle_timeout = self.shared.limits.idle_timeout_ms.div_ceil(1_000);
         let (pauses, has_started) = (Mutex::<Pauses>::default(), AtomicBool::new(false));
         watch(&self.shared, PAUSE, move |shared| {
+            let mut paused = shared.registry.ready();
+            paused.retain(|module| module.idle.begins_pause());
+            if !paused.is_empty() {
+                tokio::task::spawn_blocking(move || paused.iter().for_each(|module| module.release()));
+            }
             let Some(requests) = shared.admission.idle() else { return };
             let count = pauses.lock().unwrap_or_else(PoisonError::into_inner).next(requests);
             if count == 0 {
