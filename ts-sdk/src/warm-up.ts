@@ -41,7 +41,7 @@ function ask(app: App, request: RawRequest): void {
 /** Two requests: one that is answered, and one with invalid input. */
 function requests({ method, options }: Operation, path: string): RawRequest[] {
   if (usesForeign(options)) return [];
-  const at = path.replace(/\{(\w+)\}/g, (_, name) => text(fieldsOf(options.path)[name]));
+  const at = path.replace(/\{(\w+)\*?\}/g, (_, name) => text(fieldsOf(options.path)[name]));
   const query = Object.entries(fieldsOf(options.query)).map(([key, field]) => `${key}=${text(field)}`);
   const { form } = (options.body ?? {}) as Partial<FormSchema>;
   const sample = form?.sample(text) ?? {

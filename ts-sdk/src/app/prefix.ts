@@ -1,21 +1,16 @@
 /** Checks of prefixes. */
 import { parsePattern } from "../routing/pattern.ts";
+import { atRoute } from "./at-route.ts";
 
-/** @throws TypeError naming the route or the group when its prefix is invalid. */
-export function checkPrefix(name: string, prefix: string): void {
-  const pattern = atRoute(name, () => parsePattern(prefix));
-  if (prefix.endsWith("/") || pattern.placeholders.length > 0) {
+/**
+ * @param declared whether the placeholders of the prefix are declared
+ * @throws TypeError naming the route or the group when its prefix is invalid.
+ */
+export function checkPrefix(name: string, prefix: string, declared = false): void {
+  const { placeholders } = atRoute(name, () => parsePattern(prefix));
+  if (prefix.endsWith("/") || prefix.endsWith("*}") || (placeholders.length > 0 && !declared)) {
     throw new TypeError(
-      `routes: "${name}": the prefix ${JSON.stringify(prefix)} must not end in "/" or have placeholders`,
+      `routes: "${name}": the prefix ${JSON.stringify(prefix)} must not end in "/" or "*}", or have placeholders without a group's "path"`,
     );
-  }
-}
-
-/** Names the route in errors of a path. */
-export function atRoute<T>(name: string, make: () => T): T {
-  try {
-    return make();
-  } catch (thrown) {
-    throw new TypeError(`routes: "${name}": ${(thrown as Error).message}`);
   }
 }

@@ -10,10 +10,11 @@ import type { ObjectSchema } from "../schema/object.ts";
 import { isSchema } from "../schema/schema.ts";
 import { refuseUnknown } from "../schema/unknown.ts";
 import type { App } from "./app.ts";
+import { atRoute } from "./at-route.ts";
 import type { AnyGroup, AnyRoute, Definitions, Provided } from "./definitions.ts";
 import { createApp } from "./handle.ts";
 import type { OnError } from "./on-error.ts";
-import { atRoute, checkPrefix } from "./prefix.ts";
+import { checkPrefix } from "./prefix.ts";
 
 /** Options that hold for all routes of an app. */
 export interface RoutesOptions<M extends readonly AnyMiddleware[] = readonly []> {

@@ -141,20 +141,33 @@ export const JSON_TYPE = Object.freeze([["content-type", "application/json"]] as
 /** The headers of problem details. */
 export const PROBLEM_TYPE = Object.freeze([["content-type", "application/problem+json"]] as const);
 
+/** The result for a promise, which is no answer. A body of the type `any` may be anything else. */
+type Unawaited = "await the promise first: ok(await …)";
+type PromiseOnly<Body> = 0 extends 1 & Body ? never : Body;
+
 /** 200 with a JSON body. */
-export function ok<const Body>(body: Body): Response<200, Body> {
+// Overloads cost the type checker a fifth of a condition in one signature. The first is for `never`, which is everything.
+export function ok(body: never): Response<200, never>;
+export function ok<Body extends PromiseLike<unknown>>(body: PromiseOnly<Body>): Unawaited;
+export function ok<const Body>(body: Body): Response<200, Body>;
+export function ok(body: unknown): unknown {
   return new Response(200, JSON_TYPE, body);
 }
 
 /** 201 with a JSON body and the location of the new resource, an absolute URL or a path. */
-export function created<const Body>(location: string, body: Body): Response<201, Body> {
+export function created(location: string, body: never): Response<201, never>;
+export function created<Body extends PromiseLike<unknown>>(location: string, body: PromiseOnly<Body>): Unawaited;
+export function created<const Body>(location: string, body: Body): Response<201, Body>;
+export function created(location: string, body: unknown): unknown {
   return new Response(201, [JSON_TYPE[0], locationHeader(location)], body);
 }
 
 /** 202, with a JSON body if there is one. */
 export function accepted(): Response<202, undefined>;
+export function accepted(body: never): Response<202, never>;
+export function accepted<Body extends PromiseLike<unknown>>(body: PromiseOnly<Body>): Unawaited;
 export function accepted<const Body>(body: Body): Response<202, Body>;
-export function accepted(body?: unknown): Response<202> {
+export function accepted(body?: unknown): unknown {
   return new Response(202, body === undefined ? [] : JSON_TYPE, body);
 }
 

@@ -35,3 +35,13 @@ it.each([
   ["* ", undefined],
   ["*", undefined],
 ])("%j", (comment, expected) => expect(parseDocComment(comment)).toEqual(expected));
+
+it("reads tags and the deprecation", () => {
+  expect(parseDocComment("* Old.\n * @tag Orders\n * @deprecated since 2\n * @tag More words ")).toEqual({
+    summary: "Old.",
+    tags: ["Orders", "More words"],
+    deprecated: true,
+  });
+  expect(parseDocComment("* @deprecated ")).toEqual({ summary: "", deprecated: true });
+  expect(parseDocComment("* @example x ")).toBeUndefined();
+});

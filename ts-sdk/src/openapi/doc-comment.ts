@@ -1,7 +1,12 @@
 /** The texts for an operation in a doc comment. */
 export interface DocComment {
+  /** Empty when the comment has tags alone. */
   readonly summary: string;
   readonly description?: string;
+  /** The values of its `@tag`s. */
+  readonly tags?: readonly string[];
+  /** True after `@deprecated`. */
+  readonly deprecated?: true;
 }
 
 /** The doc comments of handlers, by name. */
@@ -11,16 +16,27 @@ export type DocComments = ReadonlyMap<string, DocComment>;
  * Parses a doc comment: its first paragraph, on one line, is the summary. The rest up to the first block tag such as
  * `@example` is the description, which keeps its lines (it is Markdown).
  *
+ * `@tag Orders` and `@deprecated` are read as well.
+ *
  * @param comment the text between the delimiters of a block comment, including its own leading asterisk
  */
 export function parseDocComment(comment: string): DocComment | undefined {
   const lines = linesOf(comment);
-  const text = plainLinks(lines.slice(0, firstTag(lines)).join("\n")).trim();
-  if (text === "") return undefined;
+  const end = firstTag(lines) ?? lines.length;
+  const text = plainLinks(lines.slice(0, end).join("\n")).trim();
+  const marks = marksOf(lines.slice(end));
+  if (text === "") return Object.keys(marks).length === 0 ? undefined : { summary: "", ...marks };
   const [first = "", ...rest] = text.split(/\n[ \t]*\n/);
   const summary = first.replace(/\s+/g, " ").trim();
   const description = rest.join("\n\n").trim();
-  return description === "" ? { summary } : { summary, description };
+  return { summary, ...(description === "" ? {} : { description }), ...marks };
+}
+
+/** The tags and the deprecation among the block tags. */
+function marksOf(lines: readonly string[]): Pick<DocComment, "tags" | "deprecated"> {
+  const tags = lines.flatMap((line) => /^\s*@tag\s+(.*\S)/.exec(line)?.[1] ?? []);
+  const isDeprecated = lines.some((line) => /^\s*@deprecated\b/.test(line));
+  return { ...(tags.length === 0 ? {} : { tags }), ...(isDeprecated ? { deprecated: true } : {}) };
 }
 
 /** The lines without the column of asterisks, or else without their common indentation. */

@@ -9,7 +9,7 @@ import type { ListSchema } from "../schema/list.ts";
 import type { StandardSchema } from "../schema/standard.ts";
 import type { Components, SchemaObject } from "./components.ts";
 import { contentSchema, isRequired } from "./content.ts";
-import type { DocComments } from "./doc-comment.ts";
+import type { DocComment, DocComments } from "./doc-comment.ts";
 import { OpenApiError } from "./errors.ts";
 import { identifierOf, tagOf } from "./names.ts";
 import { type ParameterObject, parameters } from "./parameters.ts";
@@ -71,11 +71,14 @@ export function paths(
   const items = new Map<string, Map<Verb, OperationObject>>();
   for (const [i, { operation, path, at }] of places.entries()) {
     const item = items.get(path) ?? new Map<Verb, OperationObject>();
-    const { method, name, deprecated } = operation;
+    const { method, name } = operation;
+    const comment: Partial<DocComment> = comments.get(name) ?? {};
+    const { summary, description, tags = operation.options.tags, deprecated = operation.deprecated } = comment;
     const required = security.of(operation);
     item.set(method.toLowerCase() as Verb, {
-      tags: [tagOf(path.slice(prefix.length), packageName)],
-      ...comments.get(name),
+      tags: tags ?? [tagOf(path.slice(prefix.length), packageName)],
+      ...(summary && { summary }),
+      ...(description && { description }),
       operationId: ids.next(name),
       ...requests[i],
       responses: responses(operation, components, at),
@@ -91,8 +94,10 @@ export function paths(
 /** An operation once for each of its paths. An empty path becomes `/`, its only form in OpenAPI. */
 function placesOf(operation: Operation): Place[] {
   const distinct = [...new Set(operation.paths.map((path) => path || "/"))];
-  return distinct.map((path) => {
-    const { placeholders } = parsePattern(path);
+  return distinct.map((declared) => {
+    const { placeholders } = parsePattern(declared);
+    // OpenAPI has no placeholder of several segments.
+    const path = declared.replace("*}", "}");
     return { operation, path, placeholders, at: `${operation.name} (${operation.method} ${path})` };
   });
 }

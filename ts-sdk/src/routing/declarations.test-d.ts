@@ -1,6 +1,7 @@
 /** Type tests of declarations: headers, several answers, promises, paths, placeholders of groups, inline fields. */
 import { expectTypeOf } from "vitest";
 import {
+  accepted,
   created,
   error,
   field,
@@ -122,3 +123,48 @@ const added = await inlineApi.add({ body: { name: "a" } });
 if (added.ok) expectTypeOf(added.data).toEqualTypeOf<{ id: number; note?: string | null | undefined }>();
 // @ts-expect-error a missing member
 inlineApi.add({ body: { age: 1 } });
+
+// Paths as Tenon writes them.
+
+// @ts-expect-error the placeholder is written {id}
+get("/a/:id", () => ok({}));
+// @ts-expect-error the placeholder is written {id}
+get("/a/:id/b", { response: User }, () => ok({ id: 1, name: "a" }));
+// @ts-expect-error the placeholder is written {id}
+get("/a/:id", { path: { id: field.u32() } }, () => ok({}));
+// @ts-expect-error the rest is written {name*}
+get("/files/*", () => ok({}));
+// @ts-expect-error the rest is written {name*}
+get(["/files", "/files/*"], { deprecated: true }, () => ok({}));
+get("/v1/things:batch", () => ok({}));
+const file = get("/files/{bucket}/{path*}", { path: { bucket: field.string(), path: field.string() } }, ({ path }) => {
+  expectTypeOf(path).toEqualTypeOf<{ bucket: string; path: string }>();
+  return ok({});
+});
+const raw = get("/raw/{path*}", () => ok({}));
+// @ts-expect-error no field for the rest
+get("/files/{path*}", { path: { other: field.string() } }, () => ok({}));
+const files = routes({ file, raw });
+const filesApi = client<typeof files>("http://localhost");
+filesApi.file({ path: { bucket: "b", path: "a/b" } });
+filesApi.raw({ path: { path: "a/b" } });
+// @ts-expect-error the star is no part of the name
+filesApi.raw({ path: { "path*": "a/b" } });
+
+// A promise is no body.
+
+declare const pending: Promise<{ id: number; name: string }>;
+// @ts-expect-error the promise must be awaited
+get("/u", () => ok(pending));
+// @ts-expect-error the promise must be awaited
+get("/u", { response: User }, () => ok(pending));
+// @ts-expect-error the promise must be awaited
+post("/u", { status: 201 }, () => created("/u/1", pending));
+// @ts-expect-error the promise must be awaited
+post("/u", { status: 202 }, () => accepted(pending));
+get("/u", { response: User }, async () => ok(await pending));
+declare const unknownBody: unknown;
+get("/u", () => ok(unknownBody));
+// biome-ignore lint/suspicious/noExplicitAny: such a value comes from JSON.parse
+declare const anyBody: any;
+get("/u", { response: User }, () => ok(anyBody));

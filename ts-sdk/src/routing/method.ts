@@ -8,13 +8,13 @@ import type { StandardSchema } from "../schema/standard.ts";
 import { refuseUnknown } from "../schema/unknown.ts";
 import type { AnyHandler, GivenOptions, Method, Paths, Route, RouteOptions } from "./operation.ts";
 import type { Around } from "./step.ts";
-import type { Handler, KnownOptions, PathRule, Unmet } from "./types.ts";
+import type { Handler, KnownOptions, PathRule, Spelled, Unmet } from "./types.ts";
 
 /** Declares a route: its path or paths, its inputs and outputs, and the handler. */
 export interface DeclareRoute<Context = object> {
   /** @param path `/users`, or several: `["/", ""]` */
   <const P extends Paths, Asked = unknown>(
-    path: P,
+    path: P & Spelled<P>,
     handler: Handler<Record<never, never>, Context & Asked>,
   ): Route<P, Record<never, never>, Unmet<Asked, Context>>;
   /**

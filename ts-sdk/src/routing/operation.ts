@@ -35,6 +35,8 @@ export interface RouteOptions extends PlainOptions {
   readonly response?: SchemaFor<"type">;
   /** The JSON bodies of several answers, by status; undefined for an answer without a body. */
   readonly responses?: Readonly<Record<number, StandardSchema | undefined>>;
+  /** The tags of its group in the OpenAPI document. */
+  readonly tags?: readonly string[];
   /** The placeholders of the path: a `Path`, or any Standard Schema of an object with the same keys. */
   readonly path?: SchemaFor<"path">;
   /** The query: a `Query`, or any Standard Schema of an object of texts and lists of texts. */

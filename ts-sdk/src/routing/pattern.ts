@@ -1,5 +1,5 @@
-/** One segment of a route's path: a literal text, decoded, or a placeholder's name. */
-export type Segment = { readonly literal: string } | { readonly placeholder: string };
+/** One segment of a route's path: a literal text, decoded, or a placeholder's name; `rest` takes the rest of the path. */
+export type Segment = { readonly literal: string } | { readonly placeholder: string; readonly rest: boolean };
 
 /** A route's parsed path. */
 export interface Pattern {
@@ -10,10 +10,10 @@ export interface Pattern {
   readonly placeholders: readonly string[];
 }
 
-const PLACEHOLDER = /^\{([A-Za-z_][A-Za-z0-9_]*)\}$/;
+const PLACEHOLDER = /^\{([A-Za-z_][A-Za-z0-9_]*)(\*?)\}$/;
 
 /**
- * Parses a route's path: `""`, or `/` followed by segments, each a literal or a whole `{name}`.
+ * Parses a route's path: `""`, or `/` followed by segments, each a literal or a whole `{name}`; the last may be `{name*}`.
  *
  * @throws TypeError at definition, naming the path and its error.
  */
@@ -22,9 +22,14 @@ export function parsePattern(path: string): Pattern {
   if (typeof path !== "string") throw wrong("must be a text");
   if (path !== "" && !path.startsWith("/")) throw wrong('must start with "/" (or be empty)');
   if (/[?#]/.test(path)) throw wrong('may hold no "?" and no "#": a query is declared by the option "query"');
-  const segments = splitPath(path).map((text): Segment => {
-    const name = PLACEHOLDER.exec(text)?.[1];
-    if (name !== undefined) return { placeholder: name };
+  const segments = splitPath(path).map((text, i, all): Segment => {
+    const [, name, star] = PLACEHOLDER.exec(text) ?? [];
+    if (name !== undefined) {
+      if (star && i < all.length - 1) throw wrong(`has "${text}": the rest of the path must be the last segment`);
+      return { placeholder: name, rest: star !== "" };
+    }
+    if (text[0] === ":") throw wrong(`has "${text}": a placeholder must be written {${text.slice(1)}}`);
+    if (text.includes("*")) throw wrong(`has "${text}": the rest of a path must be written {name*}`);
     if (/[{}]/.test(text)) throw wrong(`has "${text}": a placeholder is a whole segment, {name}`);
     try {
       return { literal: decodeURIComponent(text) };

@@ -15,6 +15,8 @@ interface Place {
   readonly literals: (Branch[] | undefined)[];
   readonly byHash: Map<number, Branch[]>;
   placeholder: Place | undefined;
+  /** The place for the rest of the path. */
+  rest: Place | undefined;
   /** By method. */
   readonly targets: Map<string, Target>;
 }
@@ -38,8 +40,9 @@ export class RouteTable {
       if ("literal" in segment) {
         at = step(at, segment.literal) ?? grow(at, segment.literal);
       } else {
-        at.placeholder ??= place();
-        at = at.placeholder;
+        const kind = segment.rest ? "rest" : "placeholder";
+        at[kind] ??= place();
+        at = at[kind] as Place;
       }
     }
     const other = at.targets.get(operation.method);
@@ -75,8 +78,10 @@ const NOTHING: Match = { found: "nothing" };
 const NONE: readonly never[] = [];
 
 function place(): Place {
-  return { literals: [], byHash: new Map(), placeholder: undefined, targets: new Map() };
+  return { literals: [], byHash: new Map(), placeholder: undefined, rest: undefined, targets: new Map() };
 }
+
+const NOWHERE = /* @__PURE__ */ place();
 
 /** The number of branches from which they are found by hash. */
 const MANY = 8;
@@ -122,7 +127,8 @@ function decodeSegments(segments: string[]): number[] {
 }
 
 function placeholderAt({ segments }: Pattern, index: number): string | undefined {
-  const segment = segments[index];
+  // The last placeholder may take several segments.
+  const segment = segments[Math.min(index, segments.length - 1)];
   return segment && "placeholder" in segment ? segment.placeholder : undefined;
 }
 
@@ -132,8 +138,17 @@ function placeholderAt({ segments }: Pattern, index: number): string | undefined
  */
 function find(from: Place, segments: readonly string[], first: number, values: string[]): Place | undefined {
   let at = from;
+  let rest: Place | undefined;
+  let restFrom = 0;
+  let restAfter = 0;
   for (let depth = first; depth < segments.length; depth++) {
     const segment = segments[depth] as string;
+    // The deepest place for the rest counts, and a last segment of "" is none.
+    if (at.rest && (segment !== "" || depth < segments.length - 1)) {
+      rest = at.rest;
+      restFrom = depth;
+      restAfter = values.length;
+    }
     let literal: Place | undefined;
     let among = at.literals[segment.length];
     if (among !== undefined) {
@@ -155,10 +170,18 @@ function find(from: Place, segments: readonly string[], first: number, values: s
     }
     if (placeholder) values.push(segment);
     const next = placeholder ?? literal;
-    if (!next) return undefined;
+    if (!next) {
+      at = NOWHERE;
+      break;
+    }
     at = next;
   }
-  return at.targets.size > 0 ? at : undefined;
+  if (at.targets.size > 0) return at;
+  if (rest) {
+    values.length = restAfter;
+    values.push(segments.slice(restFrom).join("/"));
+  }
+  return rest;
 }
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];

@@ -39,20 +39,32 @@ export type Answer<O> = O extends { readonly responses: infer R }
 
 type AnswerOf<R> = { [S in keyof R & number]: Response<S, BodyIn<R[S]>> }[keyof R & number];
 
+/** `unknown` for a prefix whose placeholders are those of the option `path`, else a type that names the error. */
+export type PrefixRule<P extends string, F> = [keyof F] extends [never]
+  ? unknown
+  : [PrefixNames<F>, Placeholders<P>] extends [Placeholders<P>, PrefixNames<F>]
+    ? unknown
+    : `the option "path" must have the placeholders of ${P}`;
+type PrefixNames<F> = F extends PathSchema<infer Output> ? keyof Output & string : keyof F & string;
+
 /**
  * A handler of a route with options. It receives exactly the kinds of input that the route declares, parsed and
  * validated (as a type without a name, so that an editor shows them and not the options), the request, and the context
  * that the middleware around it has added.
+ *
+ * It is a method's type, whose parameters may ask for more: a handler in a group asks for the placeholders of its prefix.
  */
-export type Handler<O, Context = unknown> = (
-  input: {
-    [K in keyof O & ("path" | "query" | "headers" | "body")]: O[K] extends StandardSchema
-      ? Infer<O[K]>
-      : InlineOf<O[K]>;
-  },
-  request: Request,
-  context: Context,
-) => Answer<O> | Promise<Answer<O>>;
+export type Handler<O, Context = unknown> = {
+  handle(
+    input: {
+      [K in keyof O & ("path" | "query" | "headers" | "body")]: O[K] extends StandardSchema
+        ? Infer<O[K]>
+        : InlineOf<O[K]>;
+    },
+    request: Request,
+    context: Context,
+  ): Answer<O> | Promise<Answer<O>>;
+}["handle"];
 
 /** The object type of inline fields. */
 type InlineOf<F> = F extends Fields ? OutputOf<F> : never;
@@ -71,7 +83,20 @@ export type Unmet<Asked, Given> = [Given] extends [Asked]
         : K]: K extends keyof Given ? never : Asked[K];
     };
 
-/** The names of the placeholders in a path. */
+/** The names of the placeholders in a path, without the star of one that takes the rest. */
+export type PlaceholderNames<P extends string> = Starless<Placeholders<P>>;
+type Starless<Names> = Names extends `${infer Name}*` ? Name : Names;
+
+/** `unknown` for a path whose placeholders are spelled as Tenon does, else a type that names the error. */
+export type Spelled<P> = [Misspelled<P>] extends [never] ? unknown : Misspelled<P>;
+type Misspelled<P> = P extends `${string}/:${infer Name}`
+  ? `a placeholder must be written {${Segment<Name>}}`
+  : P extends `${string}/*${string}`
+    ? "the rest of a path must be written {name*}"
+    : never;
+type Segment<Text> = Text extends `${infer First}/${string}` ? First : Text;
+
+/** The placeholders in a path as they are written. */
 export type Placeholders<P extends string> = P extends `${string}{${infer Name}}${infer Rest}`
   ? Name | Placeholders<Rest>
   : never;
@@ -92,7 +117,8 @@ type OtherPathRule<P extends Paths, O> = O extends { readonly path: infer S exte
   ? Fits<keyof InferInput<S> & string, P>
   : O extends { readonly path: infer F extends Fields }
     ? Fits<keyof F & string, P>
-    : unknown;
+    : SpelledRule<Misspelled<P extends string ? P : P[number]>>;
+type SpelledRule<Wrong> = [Wrong] extends [never] ? unknown : { readonly path: Wrong };
 
 /** Accepts the usual path without searching for errors. */
 type Fits<Names extends string, P extends Paths> = P extends string
@@ -109,8 +135,10 @@ type Mismatch<Names extends string, P extends string> = P extends string
   ? string extends P
     ? never
     :
-        | (Exclude<Names, Placeholders<P>> extends infer Surplus extends string ? `${P} has no {${Surplus}}` : never)
-        | (Exclude<Placeholders<P>, Names> extends infer Missing extends string
+        | (Exclude<Names, PlaceholderNames<P>> extends infer Surplus extends string
+            ? `${P} has no {${Surplus}}`
+            : never)
+        | (Exclude<PlaceholderNames<P>, Names> extends infer Missing extends string
             ? `the Path has no field for {${Missing}} of ${P}`
             : never)
   : never;

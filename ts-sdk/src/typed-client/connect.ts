@@ -51,13 +51,15 @@ function pathOf(name: string, paths: readonly string[], values: Readonly<Record<
   if (path === undefined) {
     throw new TypeError(`client: ${name} needs the path's ${placeholders(paths[0] ?? "").join(", ")}`);
   }
-  return path.replace(/\{(\w+)\}/g, (_, key) =>
-    encodeSegment(`client: the path's "${key}" of ${name}`, String(values[key])),
-  );
+  return path.replace(/\{(\w+)(\*?)\}/g, (_, key, rest) => {
+    const value = String(values[key]);
+    const segments = rest === "" ? [value] : value.split("/");
+    return segments.map((each) => encodeSegment(`client: the path's "${key}" of ${name}`, each)).join("/");
+  });
 }
 
 function placeholders(path: string): string[] {
-  return Array.from(path.matchAll(/\{(\w+)\}/g), ([, key]) => key as string);
+  return Array.from(path.matchAll(/\{(\w+)\*?\}/g), ([, key]) => key as string);
 }
 
 function queryOf(query: Readonly<Record<string, unknown>>): string {

@@ -4,7 +4,7 @@ import type { Headers } from "../http/headers.ts";
 import type { ProblemDetails } from "../http/problem.ts";
 import type { ErrorStatus, RedirectStatus } from "../http/status.ts";
 import type { Paths, Route } from "../routing/operation.ts";
-import type { Placeholders, StatusOf } from "../routing/types.ts";
+import type { PlaceholderNames, StatusOf } from "../routing/types.ts";
 import type { FormFile } from "../schema/file.ts";
 import type { FormSchema } from "../schema/form.ts";
 import type { DefaultKey, Fields, OutputOf, PathSchema, QuerySchema, TypeSchema } from "../schema/object.ts";
@@ -29,8 +29,8 @@ type CallsOf<D> = {
 /** Calls a route; the argument is optional when nothing is required. */
 export type Call<P extends Paths, O> =
   Record<never, never> extends Input<P, O>
-    ? (input?: Input<P, O>) => Promise<Result<O>>
-    : (input: Input<P, O>) => Promise<Result<O>>;
+    ? (input?: Input<P, O>) => Promise<Outcome<O>>
+    : (input: Input<P, O>) => Promise<Outcome<O>>;
 
 /** The input of a call: the route's declared inputs, and headers. */
 export type Input<P extends Paths, O> = PathInput<P, O> & QueryInput<O> & BodyInput<O> & HeadersOf<O>;
@@ -58,9 +58,11 @@ type PathInput<P extends Paths, O> = O extends { readonly path: PathSchema<infer
 /** The same for another library's schema, for inline fields, and for a path without any. */
 type OtherPathInput<P extends Paths, O> = O extends { readonly path: infer S }
   ? { readonly path: ValueOf<S> }
-  : [Placeholders<P extends string ? P : P[number]>] extends [never]
+  : [PlaceholderNames<P extends string ? P : P[number]>] extends [never]
     ? unknown
-    : { readonly path: Readonly<Record<Placeholders<P extends string ? P : P[number]>, string | number | boolean>> };
+    : {
+        readonly path: Readonly<Record<PlaceholderNames<P extends string ? P : P[number]>, string | number | boolean>>;
+      };
 
 type QueryInput<O> = O extends { readonly query: QuerySchema<infer Values, infer Defaults> }
   ? Given<WithoutDefaults<Values, Defaults>>
@@ -115,7 +117,10 @@ type Sent<T> = T extends FormFile ? Blob : T extends readonly FormFile[] ? reado
 type ValueOf<S> = S extends StandardSchema ? Infer<S> : S extends Fields ? OutputOf<S> : never;
 
 /** The result of a call, for any answer. */
-export type Result<O> = "responses" extends keyof O ? DeclaredResult<O["responses"]> : Success<O> | Failed;
+export type Result<O> = Success<O> | Failed;
+
+/** The result of a call by what its route declares. */
+type Outcome<O> = "responses" extends keyof O ? DeclaredResult<O["responses"]> : Result<O>;
 
 /** The results of a route with `responses`: one for each declared status, and all other errors. */
 export type DeclaredResult<R> =
