@@ -98,6 +98,7 @@ export { type DeclareRoute, del, get, patch, post, put } from "./routing/method.
 export type { CheckResponse, GivenOptions, Method, Operation, Route, RouteOptions } from "./routing/operation.ts";
 export type {
   BoolAttributes,
+  CheckAttribute,
   EnumAttributes,
   FieldAttributes,
   JsonAttributes,

@@ -25,10 +25,10 @@ export function parameterSchema(schema: Schema, components: Components, at: stri
 }
 
 function valueSchema(schema: Schema, components: Components, at: string): SchemaObject {
-  const { min, max, format } = schema.attributes;
+  const { min, max, format, pattern } = schema.attributes;
   switch (schema.kind) {
     case "string":
-      return defined({ type: "string", format, minLength: min, maxLength: max });
+      return defined({ type: "string", format, pattern: pattern?.source, minLength: min, maxLength: max });
     case "bool":
       return { type: "boolean" };
     case "enum":

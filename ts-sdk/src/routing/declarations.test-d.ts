@@ -8,6 +8,7 @@ import {
   get,
   guard,
   Id,
+  type Infer,
   type InputError,
   list,
   noContent,
@@ -168,3 +169,32 @@ get("/u", () => ok(unknownBody));
 // biome-ignore lint/suspicious/noExplicitAny: such a value comes from JSON.parse
 declare const anyBody: any;
 get("/u", { response: User }, () => ok(anyBody));
+
+// Rules of one's own.
+
+field.u32({ check: (value) => (value % 2 ? "must be even" : undefined) });
+list(field.string(), { max: 2, check: (all) => (all[0] === "" ? "must not begin so" : undefined) });
+const Span = Type(
+  "Span",
+  { from: field.u32(), to: field.u32().optional() },
+  {
+    check: ({ from, to }) => {
+      expectTypeOf(from).toEqualTypeOf<number>();
+      expectTypeOf(to).toEqualTypeOf<number | undefined>();
+      return undefined;
+    },
+  },
+);
+expectTypeOf<Infer<typeof Span>>().toEqualTypeOf<{ from: number; to?: number | undefined }>();
+const Nullish = Type("Nullish", { a: field.string().nullish() });
+expectTypeOf<Infer<typeof Nullish>>().toEqualTypeOf<{ a?: string | null | undefined }>();
+// @ts-expect-error a text, not a boolean
+field.u32({ check: (value) => value > 1 });
+// @ts-expect-error another kind of value
+field.string({ check: (value: number) => (value ? "x" : undefined) });
+// @ts-expect-error a pattern is a regular expression
+field.string({ pattern: "a" });
+// @ts-expect-error numbers have no pattern
+field.u32({ pattern: /a/ });
+// @ts-expect-error a Type has no such option
+Type("X", {}, { docs: "x" });

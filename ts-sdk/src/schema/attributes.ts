@@ -11,6 +11,15 @@ export interface FieldAttributes {
   [extension: `x_${string}`]: string | boolean | number;
 }
 
+/** The attribute of a field with a rule of its own. */
+export interface CheckAttribute<Value> {
+  /**
+   * A rule of the program's own for a value that satisfies all others: returns undefined for a valid one, else the expectation,
+   * as `"must be even"`. It must not contain the value. It is not called while a component is built.
+   */
+  check?: (value: Value) => string | undefined;
+}
+
 /** Attributes of a field that may be absent because it has a default. */
 export interface DefaultAttribute<Default> {
   /** The value of an absent field. It must satisfy the field's other attributes. */
@@ -18,17 +27,25 @@ export interface DefaultAttribute<Default> {
 }
 
 /** Attributes of `field.string`. */
-export interface StringAttributes<Default = string | undefined> extends FieldAttributes, DefaultAttribute<Default> {
+export interface StringAttributes<Default = string | undefined>
+  extends FieldAttributes,
+    DefaultAttribute<Default>,
+    CheckAttribute<string> {
   /** The minimum length, in Unicode code points. */
   min?: number;
   /** The maximum length, in Unicode code points. */
   max?: number;
   /** The format of the text. */
   format?: Format;
+  /** A regular expression that the text must match, such as `/^[a-z]+$/`, without the flags that JSON Schema lacks. */
+  pattern?: RegExp;
 }
 
 /** Attributes of `field.u32`, `i32`, `i64` and `f64`. */
-export interface NumberAttributes<Default = number | undefined> extends FieldAttributes, DefaultAttribute<Default> {
+export interface NumberAttributes<Default = number | undefined>
+  extends FieldAttributes,
+    DefaultAttribute<Default>,
+    CheckAttribute<number> {
   /** The minimum value, inclusive. */
   min?: number;
   /** The maximum value, inclusive. */
@@ -36,10 +53,16 @@ export interface NumberAttributes<Default = number | undefined> extends FieldAtt
 }
 
 /** Attributes of `field.bool`. */
-export interface BoolAttributes<Default = boolean | undefined> extends FieldAttributes, DefaultAttribute<Default> {}
+export interface BoolAttributes<Default = boolean | undefined>
+  extends FieldAttributes,
+    DefaultAttribute<Default>,
+    CheckAttribute<boolean> {}
 
 /** Attributes of `field.enum`. */
-export interface EnumAttributes<Default = string | undefined> extends FieldAttributes, DefaultAttribute<Default> {}
+export interface EnumAttributes<Default = string | undefined>
+  extends FieldAttributes,
+    DefaultAttribute<Default>,
+    CheckAttribute<string> {}
 
 /** Attributes of `list`. */
 export interface ListAttributes<Default = readonly unknown[] | undefined>
@@ -62,23 +85,28 @@ export interface RecordAttributes<Default = { readonly [key: string]: unknown } 
 }
 
 /** Attributes of `field.json`. */
-export interface JsonAttributes<Default = unknown> extends FieldAttributes, DefaultAttribute<Default> {}
+export interface JsonAttributes<Default = unknown>
+  extends FieldAttributes,
+    DefaultAttribute<Default>,
+    CheckAttribute<unknown> {}
 
 /** The attributes of any field in a schema. */
 export interface Attributes extends FieldAttributes {
   min?: number;
   max?: number;
   format?: Format;
+  pattern?: RegExp;
   default?: unknown;
+  check?: (value: never) => string | undefined;
 }
 
-const COMMON = ["default", "docs", "deprecated"] as const;
+const COMMON = ["default", "docs", "deprecated", "check"] as const;
 
 /** Refuses unknown, mistyped and contradictory attributes; `own` lists the attributes besides the common ones. */
 export function checkAttributes(
   what: string,
   attributes: Attributes,
-  own: readonly ("min" | "max" | "format")[],
+  own: readonly ("min" | "max" | "format" | "pattern")[],
 ): void {
   if (typeof attributes !== "object" || attributes === null)
     throw new TypeError(`${what}: attributes must be an object`);
@@ -92,6 +120,12 @@ export function checkAttributes(
   if (min !== undefined && max !== undefined && min > max) {
     throw new RangeError(`${what}: "min" ${min} is greater than "max" ${max}`);
   }
+}
+
+/** Refuses options of a `Type` but a rule of its own. */
+export function checkObjectOptions(what: string, options: object): void {
+  refuseUnknown(what, options, ["check"]);
+  checkAttributes(what, options as Attributes, []);
 }
 
 /** Refuses a count that is not a whole number from 0 on. */
@@ -118,6 +152,11 @@ const TYPES: Readonly<Record<string, AttributeType>> = {
   deprecated: [isBoolean, "true or false"],
   format: ANYTHING,
   default: ANYTHING,
+  check: [(value) => typeof value === "function", "a function"],
+  pattern: [
+    (value) => value instanceof RegExp && /^[uv]?$/.test(value.flags),
+    "a regular expression without flags but u or v: JSON Schema has no others",
+  ],
 };
 const EXTENSION: AttributeType = [
   (value) => isString(value) || isBoolean(value) || Number.isFinite(value),

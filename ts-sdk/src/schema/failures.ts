@@ -1,5 +1,5 @@
 /** The reasons why a value can fail: the closed set of codes in an error body. */
-export const FAILURE_CODES = ["required", "type", "min", "max", "format", "enum", "json"] as const;
+export const FAILURE_CODES = ["required", "type", "min", "max", "format", "enum", "json", "check"] as const;
 
 /** The reason why a value failed. */
 export type FailureCode = (typeof FAILURE_CODES)[number];

@@ -1,4 +1,10 @@
-import { type Attributes, checkAttributes, checkCounts, type ListAttributes } from "./attributes.ts";
+import {
+  type Attributes,
+  type CheckAttribute,
+  checkAttributes,
+  checkCounts,
+  type ListAttributes,
+} from "./attributes.ts";
 import { fail, failCount, INVALID, MAX_COLLECTED, type Parse, within } from "./failures.ts";
 import { type WriteQuick, writePart } from "./quick.ts";
 import { createSchema, isSchema, type Optional, type Presence, type Schema } from "./schema.ts";
@@ -14,7 +20,7 @@ export interface ListSchema<out Item = unknown, out P extends Presence = Presenc
 /** A list; `min` and `max` count its items. In a query the repeated key fills it: `?tag=a&tag=b`. */
 export function list<Item, Default extends readonly Item[] | undefined = undefined>(
   items: Schema<Item, "required">,
-  attributes: ListAttributes<Default> = {},
+  attributes: ListAttributes<Default> & CheckAttribute<Item[]> = {},
 ): ListSchema<Item, Default extends undefined ? "required" : "default"> {
   const given = attributes as Attributes;
   if (!isSchema(items)) throw new TypeError("list: the first argument must be a schema");

@@ -1,4 +1,10 @@
-import { type Attributes, checkAttributes, checkCounts, type RecordAttributes } from "./attributes.ts";
+import {
+  type Attributes,
+  type CheckAttribute,
+  checkAttributes,
+  checkCounts,
+  type RecordAttributes,
+} from "./attributes.ts";
 import { fail, failCount, INVALID, MAX_COLLECTED, type Parse, within } from "./failures.ts";
 import { type WriteQuick, writePart } from "./quick.ts";
 import { createSchema, isSchema, type Presence, type Schema } from "./schema.ts";
@@ -25,7 +31,7 @@ export const DEFAULT_MAX_KEYS = 1_000;
  */
 export function record<Item, Default extends { readonly [key: string]: Item } | undefined = undefined>(
   items: Schema<Item, "required">,
-  attributes: RecordAttributes<Default> = {},
+  attributes: RecordAttributes<Default> & CheckAttribute<{ [key: string]: Item }> = {},
 ): RecordSchema<Item, Default extends undefined ? "required" : "default"> {
   const given = attributes as Attributes;
   if (!isSchema(items)) throw new TypeError("record: the first argument must be a schema");

@@ -9,7 +9,7 @@ describe("definitions that can't be", () => {
     [
       "an unknown attribute",
       () => field.u32({ zebra: 1 } as never),
-      /field\.u32: unknown "zebra" \(known: min, max, default, docs, deprecated\)/,
+      /field\.u32: unknown "zebra" \(known: min, max, default, docs, deprecated, check\)/,
     ],
     ["an attribute of another kind", () => field.bool({ max: 1 } as never), /field\.bool: unknown "max"/],
     ["an unknown attribute of an enum", () => field.enum("a", { max: 1 } as never), /field\.enum: unknown "max"/],

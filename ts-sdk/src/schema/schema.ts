@@ -1,5 +1,6 @@
+import { buildingKey, platform } from "../platform.ts";
 import type { Attributes } from "./attributes.ts";
-import { Failures, INVALID, type Parse } from "./failures.ts";
+import { Failures, fail, INVALID, type Parse } from "./failures.ts";
 import { type Fields, objectParts, type Role } from "./object.ts";
 import { type Arrival, compileQuick, type Quick, type WriteQuick, writePart } from "./quick.ts";
 import type { StandardProps, StandardResult } from "./standard.ts";
@@ -29,6 +30,8 @@ export interface Schema<out Output = unknown, out P extends Presence = Presence>
   optional(): Schema<Output, Optional<P>>;
   /** The same schema for a value that may be `null`. In a JSON body `null` is then kept and no longer counts as absent. */
   nullable(): Schema<Output | null, P>;
+  /** The same schema for a value that may be absent or `null`. */
+  nullish(): Schema<Output | null, Optional<P>>;
   /** Standard Schema v1. Path and query schemas also accept text from a URL. */
   readonly "~standard": StandardProps<unknown, P extends "optional" ? Output | undefined : Output>;
   /** @internal */
@@ -82,8 +85,9 @@ export interface SchemaParts {
 }
 
 /** Makes a schema from its parts. `label` is its name in the error about an invalid default. */
-export function createSchema(label: string, parts: SchemaParts): Schema {
-  const { attributes } = parts;
+export function createSchema(label: string, given: SchemaParts): Schema {
+  const { attributes } = given;
+  const parts = attributes.check ? withCheck(given, attributes.check as Check) : given;
   if (attributes.default !== undefined) {
     const failures = new Failures();
     if (parts.json(attributes.default, failures) === INVALID) {
@@ -94,9 +98,39 @@ export function createSchema(label: string, parts: SchemaParts): Schema {
   return finish(parts, parsersOf(parts, parts.kind === "object"), presence, parts.takesNull ?? false, false);
 }
 
+type Check = (value: unknown) => string | undefined;
+
+/** Adds a rule of the program's own after all others. */
+function withCheck(parts: SchemaParts, check: Check): SchemaParts {
+  // A build calls no code of the program with values that it makes up.
+  const problemOf: Check = (value) => (platform[buildingKey] ? undefined : check(value));
+  const checked = (parse: Parse): Parse => {
+    return (value, failures) => {
+      const parsed = parse(value, failures);
+      const problem = parsed === INVALID ? undefined : problemOf(parsed);
+      if (problem === undefined) return parsed;
+      if (typeof problem !== "string") throw new TypeError('"check" must return undefined or a text');
+      return fail(failures, "check", problem);
+    };
+  };
+  const writeQuick: WriteQuick = (value, code, arrival) => {
+    const parsed = code.variable(parts.writeQuick(value, code, arrival));
+    code.require(`${code.constant(problemOf)}(${parsed})===undefined`);
+    return parsed;
+  };
+  const { json, text = json } = parts;
+  return { ...parts, json: checked(json), text: checked(text), writeQuick };
+}
+
 /** Makes the schema of an object. The public functions `Type`, `Path` and `Query` restrict its fields. */
-export function createObject(label: string, role: Role, name: string, fields: Fields): Schema {
-  return createSchema(`${label} ${name}`, objectParts(label, role, name, fields));
+export function createObject(
+  label: string,
+  role: Role,
+  name: string,
+  fields: Fields,
+  attributes: Attributes = {},
+): Schema {
+  return createSchema(`${label} ${name}`, { ...objectParts(label, role, name, fields), attributes });
 }
 
 function parsersOf({ json, text = json, writeQuick, sample }: SchemaParts, shared: boolean): Parsers {
@@ -129,6 +163,7 @@ function finish<P extends Presence>(
 ): Schema<unknown, P> {
   const { kind, attributes, extra, textual = false } = parts;
   const nullIsAbsent = isOptional && !takesNull;
+  const nullable = () => finish(parts, takesNull ? parsers : orNull(parts, parsers), presence, true, isOptional);
   return Object.freeze({
     ...extra,
     kind,
@@ -139,7 +174,8 @@ function finish<P extends Presence>(
     parsers,
     optional: () =>
       finish(parts, parsers, (presence === "default" ? "default" : "optional") as Optional<P>, takesNull, true),
-    nullable: () => finish(parts, takesNull ? parsers : orNull(parts, parsers), presence, true, isOptional),
+    nullable,
+    nullish: () => nullable().optional(),
     "~standard": Object.freeze({
       version: 1 as const,
       vendor: "tenon",

@@ -6,25 +6,26 @@ import { createSchema, type Schema } from "./schema.ts";
 
 /** Makes the schema of a text; its types are those of `field.string`. */
 export function string(attributes: Attributes = {}): Schema {
-  checkAttributes("field.string", attributes, ["min", "max", "format"]);
+  checkAttributes("field.string", attributes, ["min", "max", "format", "pattern"]);
   checkCounts("field.string", attributes);
-  const { min = 0, max = Infinity, format } = attributes;
+  const { min = 0, max = Infinity, format, pattern } = attributes;
   if (format !== undefined && !Object.hasOwn(formats, format)) {
     throw new TypeError(`field.string: unknown format "${format}" (known: ${Object.keys(formats).join(", ")})`);
   }
-  const json = parseString(min, max, format);
+  const json = parseString(min, max, format, pattern);
   const writeQuick: WriteQuick = (value, code) => {
     code.require(`typeof ${value}=="string"`);
     if (min > 0) code.require(`${value}.length>=${2 * min - 1}||!${code.constant(isShorter)}(${value},${min})`);
     if (max < Infinity) code.require(`${value}.length<=${max}||!${code.constant(isLonger)}(${value},${max})`);
     if (format) code.require(`${code.constant(formats[format])}(${value})`);
+    if (pattern) code.require(`${code.constant(pattern)}.test(${value})`);
     return value;
   };
   const sample = () => (format ? samples[format] : "x".repeat(Math.min(min, 100) || 1));
   return createSchema("field.string", { kind: "string", attributes, json, writeQuick, sample });
 }
 
-function parseString(min: number, max: number, format: Format | undefined): Parse {
+function parseString(min: number, max: number, format: Format | undefined, pattern: RegExp | undefined): Parse {
   const matches = format && formats[format];
   return (value, failures) => {
     if (typeof value !== "string") return fail(failures, "type", "must be a string");
@@ -32,6 +33,7 @@ function parseString(min: number, max: number, format: Format | undefined): Pars
     if (isShorter(value, min)) result = failCount(failures, "min", min, "character");
     if (isLonger(value, max)) result = failCount(failures, "max", max, "character");
     if (matches && !matches(value)) result = fail(failures, "format", `must be a valid ${format}`);
+    if (pattern && !pattern.test(value)) result = fail(failures, "format", `must match the pattern ${pattern.source}`);
     return result;
   };
 }
