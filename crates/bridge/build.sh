@@ -15,13 +15,19 @@ done
 # Paths of the machine must not be in the artifact, because it is compared byte for byte.
 cargo_home=${CARGO_HOME:-$HOME/.cargo}
 fixtures=$(cd ../fixtures && pwd)
-for folder in "$PWD" "$fixtures/service"; do
+compile() { # folder, cargo's command and options
+  local folder=$1 command=$2
+  shift 2
   env -u RUSTUP_TOOLCHAIN RUSTC="$rustc" RUSTC_BOOTSTRAP=1 \
     CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER="$linker" \
     RUSTFLAGS="--remap-path-prefix=$folder=. --remap-path-prefix=$cargo_home=cargo" \
-    "$cargo" build --quiet --locked --release --workspace --manifest-path "$folder/Cargo.toml" --target-dir target \
-    --target wasm32-unknown-unknown -Zbuild-std=core,alloc
-done
+    "$cargo" "$command" --quiet --locked --release --manifest-path "$folder/Cargo.toml" --target-dir target \
+    --target wasm32-unknown-unknown -Zbuild-std=core,alloc "$@"
+}
+compile "$PWD" build --workspace
+# They are libraries for the engine, too, so their manifests do not say that they are modules.
+for package in tenon-bridge tenon-calls; do compile "$PWD" rustc --package "$package" --crate-type cdylib; done
+compile "$fixtures/service" build --workspace
 
 compiled=target/wasm32-unknown-unknown/release
 component=$(mktemp)

@@ -39,13 +39,21 @@ library=platform/target/wasm32-unknown-unknown/release/libtenon_platform.a
 
 linked=$(mktemp) built=$(mktemp)
 trap 'rm -f "$linked" "$built"' EXIT
-# Place 1 of the table is for the dispatcher of imported modules (src/linked.c).
+# Place 1 of the table is for the dispatcher of imported modules (src/linked.c), those from 2 on for the host's functions (places.txt).
+exports=(bridge_handle calls_start calls_wait calls_take calls_cancel log_write host_realloc)
 link() { # artifact, options...
   local artifact=$1
   shift
   "$clang" "${flags[@]}" -Wall -Wextra -Wno-unused-parameter -Werror -Iplatform -nostartfiles -L/usr/lib/wasm32-wasi -B/usr/lib/wasm32-wasi "$@" "$folder"/*.o \
-    "$library" -lm -Wl,--no-entry,-z,stack-size=1048576,--stack-first,--gc-sections,--strip-all,--export-table,--table-base=2 -o "$linked"
-  node embed.mjs "$linked" "$built"
+    "$library" -lm -Wl,--no-entry,-z,stack-size=1048576,--stack-first,--gc-sections,--strip-debug,--export-table,--table-base=128 \
+    "${exports[@]/#/-Wl,--export=}" -o "$linked"
+  node seal.mjs "$linked" "$built"
+  keep "$built" "$artifact"
+}
+
+# Keeps a built file, or compares it with the one that is committed.
+keep() {
+  local built=$1 artifact=$2
   if [ "$mode" = --check ]; then
     cmp "$built" "$artifact" || { echo "engine: $artifact is not what its source builds; run crates/engine/build.sh and commit it" >&2; exit 1; }
     echo "engine: $artifact is what its source builds"
@@ -65,3 +73,7 @@ for file in src/*.c; do
 done
 link engine.wasm "${lean[@]}"
 link engine-full.wasm -DTENON_FULL "${lean[@]}" "${full[@]}"
+wrappers=$(mktemp -d)
+trap 'rm -rf "$linked" "$built" "$wrappers"' EXIT
+node wrappers.mjs "$linked" "$wrappers"
+for kind in bare handler composed; do keep "$wrappers/$kind.wasm" "wrappers/$kind.wasm"; done

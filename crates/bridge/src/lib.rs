@@ -10,10 +10,19 @@
 //! - [`pieces`] goes on with a response that the handler streams.
 //! - [`upload`] gives the handler the body of a request piece by piece.
 //! - [`problem`] holds the failures and their JSON.
+//! - [`handler`] calls the handler.
+//!
+//! The feature `component` makes a component of its own, which is composed with a handler. Without it, this is a part of the engine
+//! that the handler runs in (`crates/engine`).
 #![no_std]
 
 extern crate alloc;
 
+#[cfg(feature = "component")]
+mod component;
+#[cfg(not(feature = "component"))]
+mod engine;
+mod handler;
 mod pieces;
 mod problem;
 mod request;
@@ -25,40 +34,25 @@ mod bindings {
     wit_bindgen::generate!({ path: "../../wit", world: "bridge", generate_all });
 }
 
-use bindings::exports::wasi::http::incoming_handler::Guest;
-use bindings::sdk::core::handler;
 use bindings::wasi::http::types::{IncomingRequest, ResponseOutparam};
 
-#[global_allocator]
-static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
-
-#[panic_handler]
-fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
-    core::arch::wasm32::unreachable()
-}
-
-struct Bridge;
-
-impl Guest for Bridge {
-    fn handle(incoming: IncomingRequest, out: ResponseOutparam) {
-        match request::read(incoming) {
-            Ok((request, None)) => {
-                let head = request.method == "HEAD";
-                response::send(handler::handle(&request), head, None, out);
-            }
-            Ok((request, Some(mut upload))) => {
-                let head = request.method == "HEAD";
-                match upload::begin(request, &mut upload) {
-                    Ok(response) => response::send(response, head, Some(upload), out),
-                    Err(problem) => {
-                        upload.leave();
-                        response::send_problem(problem, out);
-                    }
+/// Answers a request.
+fn answer(incoming: IncomingRequest, out: ResponseOutparam) {
+    match request::read(incoming) {
+        Ok((request, None)) => {
+            let head = request.method == "HEAD";
+            response::send(handler::handle(&request), head, None, out);
+        }
+        Ok((request, Some(mut upload))) => {
+            let head = request.method == "HEAD";
+            match upload::begin(request, &mut upload) {
+                Ok(response) => response::send(response, head, Some(upload), out),
+                Err(problem) => {
+                    upload.leave();
+                    response::send_problem(problem, out);
                 }
             }
-            Err(problem) => response::send_problem(problem, out),
         }
+        Err(problem) => response::send_problem(problem, out),
     }
 }
-
-bindings::export!(Bridge with_types_in bindings);

@@ -1,7 +1,7 @@
 //! Streamed responses: writes each piece before it asks the handler for the next one.
 
-use crate::bindings::sdk::core::handler::{Header, handle};
 use crate::bindings::wasi::http::types::OutgoingBody;
+use crate::handler::{Header, handle};
 use crate::response::write_to;
 use crate::upload::{Upload, call};
 

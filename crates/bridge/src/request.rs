@@ -3,9 +3,9 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use crate::bindings::sdk::core::handler::{Header, Request};
 use crate::bindings::wasi::http::types::{IncomingBody, IncomingRequest, Method};
 use crate::bindings::wasi::io::streams::{InputStream, StreamError};
+use crate::handler::{Header, Request};
 use crate::problem::Problem;
 use crate::upload::{self, Upload};
 

@@ -3,9 +3,9 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use crate::bindings::sdk::core::handler::Response;
 use crate::bindings::wasi::http::types::{Fields, OutgoingBody, OutgoingResponse, ResponseOutparam};
 use crate::bindings::wasi::io::streams::OutputStream;
+use crate::handler::Response;
 use crate::pieces;
 use crate::problem::Problem;
 use crate::upload::Upload;

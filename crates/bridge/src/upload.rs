@@ -5,11 +5,11 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use crate::bindings::sdk::core::handler::{Request, Response, handle};
 use crate::bindings::wasi::clocks::monotonic_clock;
 use crate::bindings::wasi::http::types::{IncomingBody, IncomingRequest};
 use crate::bindings::wasi::io::poll;
 use crate::bindings::wasi::io::streams::{InputStream, StreamError};
+use crate::handler::{Request, Response, handle};
 use crate::problem::Problem;
 use crate::request::{READ_BYTES, discard, read_whole};
 

@@ -119,6 +119,7 @@ pub unsafe fn load_ahead(engine: &Engine, path: &Path) -> io::Result<std::result
 /// Returns the code of a component, with its state.
 fn content(engine: &Engine, bytes: &[u8], compiler: &Compiler) -> Result<Vec<u8>> {
     let component = checked(bytes)?;
+    let component = &*component;
     let Some(snapshot) = Snapshot::of(component) else { return compiler.run(engine, component) };
     let mut content = snapshot.compiled(engine, component, compiler)?;
     content.resize(content.len().next_multiple_of(PAGE), 0);

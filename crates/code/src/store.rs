@@ -13,6 +13,7 @@
 mod shared;
 
 pub(crate) use shared::{image_at, state_trailer};
+use std::borrow::Cow;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read, Write};
@@ -139,7 +140,7 @@ pub fn opened(path: &Path) -> io::Result<File> {
 }
 
 /// Screens a component and returns the part of it that is served.
-pub(crate) fn checked(bytes: &[u8]) -> Result<&[u8]> {
+pub(crate) fn checked(bytes: &[u8]) -> Result<Cow<'_, [u8]>> {
     tenon_screen::screen(bytes)?;
     Ok(inner_handler(bytes))
 }
@@ -169,6 +170,7 @@ impl<'a> Store<'a> {
             return Ok(code);
         }
         let component = checked(bytes)?;
+        let component = &*component;
         match Snapshot::of(component) {
             Some(snapshot) => self.sharing(&digest, component, &snapshot, compiler),
             None => self.keep_whole(&digest, &compiler.run(self.engine, component)?),

@@ -18,8 +18,12 @@
 //! [`compose`] names the interface that is missing or differs.
 
 mod error;
+mod outline;
+mod wrapped;
 
 pub use error::ComposeError;
+pub use outline::{Instance, Outline};
+pub use wrapped::{Kind, rewrap, wrap};
 
 use wac_graph::types::{Package, SubtypeChecker, are_semver_compatible};
 use wac_graph::{CompositionGraph, EncodeOptions, PackageId};
@@ -52,6 +56,13 @@ const INCOMING_HANDLER: &str = "wasi:http/incoming-handler@";
 /// - [`ComposeError::AlreadyComposed`] when the handler exports `wasi:http` already.
 /// - [`ComposeError::MissingInterface`] and [`ComposeError::DifferentInterface`] when the two do not fit.
 pub fn compose(handler: &[u8], bridge: &[u8]) -> Result<Vec<u8>, ComposeError> {
+    let exports_it = |found: &Interfaces| found.exports.iter().any(|name| name.starts_with(INCOMING_HANDLER));
+    if bridge == BRIDGE
+        && !exports_it(&interfaces_as("handler", handler)?)
+        && let Some(composed) = rewrap(handler, Kind::Composed)
+    {
+        return Ok(composed);
+    }
     let mut graph = CompositionGraph::new();
     let handler = register(&mut graph, "handler", handler)?;
     let bridge = register(&mut graph, "bridge", bridge)?;
@@ -87,8 +98,12 @@ pub struct Interfaces {
 ///
 /// [`ComposeError::NotAComponent`].
 pub fn interfaces(component: &[u8]) -> Result<Interfaces, ComposeError> {
+    interfaces_as("component", component)
+}
+
+fn interfaces_as(role: &'static str, component: &[u8]) -> Result<Interfaces, ComposeError> {
     let mut graph = CompositionGraph::new();
-    let package = register(&mut graph, "component", component)?;
+    let package = register(&mut graph, role, component)?;
     let world = &graph.types()[graph[package].ty()];
     let names = |items: Vec<&String>| items.into_iter().cloned().collect();
     Ok(Interfaces { imports: names(world.imports.keys().collect()), exports: names(world.exports.keys().collect()) })
@@ -137,8 +152,8 @@ pub struct Part<'a> {
     pub exports: Vec<(String, String)>,
 }
 
-/// Composes a handler with components that it calls. The result exports the handler interface, and imports everything else
-/// that any of them imports.
+/// Composes a handler with components that it calls. The result has the handler's exports, and imports everything else that any of
+/// them imports.
 ///
 /// # Errors
 ///
@@ -149,11 +164,10 @@ pub fn attach(handler: &[u8], parts: &[Part<'_>]) -> Result<Vec<u8>, ComposeErro
     let mut graph = CompositionGraph::new();
     let inner = register(&mut graph, "handler", handler)?;
     let world = &graph.types()[graph[inner].ty()];
-    let export = world.exports.keys().find(|name| name.starts_with(HANDLER)).cloned();
-    let export = export.ok_or_else(|| ComposeError::MissingInterface {
-        wanted: HANDLER.trim_end_matches('@').to_string(),
-        exports: world.exports.keys().cloned().collect(),
-    })?;
+    let exports: Vec<String> = world.exports.keys().cloned().collect();
+    if !exports.iter().any(|name| name.starts_with(HANDLER)) {
+        return Err(ComposeError::MissingInterface { wanted: HANDLER.trim_end_matches('@').to_string(), exports });
+    }
     let mut made = Vec::new();
     for (number, part) in parts.iter().enumerate() {
         let package = register_as(&mut graph, "imported component", &format!("part{number}"), part.bytes)?;
@@ -166,8 +180,10 @@ pub fn attach(handler: &[u8], parts: &[Part<'_>]) -> Result<Vec<u8>, ComposeErro
             graph.set_instantiation_argument(inner, import, implementation).map_err(ComposeError::wiring)?;
         }
     }
-    let exported = graph.alias_instance_export(inner, &export).map_err(ComposeError::wiring)?;
-    graph.export(exported, &export).map_err(ComposeError::wiring)?;
+    for export in exports {
+        let exported = graph.alias_instance_export(inner, &export).map_err(ComposeError::wiring)?;
+        graph.export(exported, &export).map_err(ComposeError::wiring)?;
+    }
     graph.encode(EncodeOptions::default()).map_err(ComposeError::wiring)
 }
 

@@ -8,7 +8,8 @@ cd "$(dirname "$0")"
 mkdir -p ../target/fuzz
 platform=i686-unknown-linux-gnu
 env -u RUSTUP_TOOLCHAIN RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 /usr/bin/cargo build --quiet --release --manifest-path ../platform/Cargo.toml \
-  --target-dir ../target/fuzz-platform --target "$platform" -Zbuild-std=core,alloc
+  --target-dir ../target/fuzz-platform --target "$platform" -Zbuild-std=core,alloc \
+  --no-default-features --features digests,crypto,url,encoding,compression
 flags=(-m32 -g -O1 -std=gnu2x -D_GNU_SOURCE -DNDEBUG -DQUICKJS_NG_BUILD -DENGINE_FUZZ -fsanitize=address,undefined -fno-sanitize-recover=all
   -fno-sanitize=alignment,shift,float-cast-overflow -fno-omit-frame-pointer -I../target/quickjs -I../platform -DTENON_FULL -w)
 for file in quickjs libregexp libunicode dtoa; do

@@ -4,160 +4,63 @@
 //! handler that Tenon builds is the engine and an adapter, which implements calls and log lines with WASI. The runtime
 //! implements these interfaces itself, so it needs neither the bridge nor the adapter, in code or in instances.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
-use tenon_compose::{ADAPTED, ADAPTER, HANDLER};
-use wasmparser::{
-    ComponentAlias, ComponentAliasSectionReader, ComponentExportSectionReader, ComponentExternalKind, ComponentImport,
-    ComponentImportSectionReader, ComponentInstance, ComponentInstanceSectionReader, ComponentInstantiationArg,
-    ComponentTypeRef,
-};
+use tenon_compose::{ADAPTED, ADAPTER, HANDLER, Instance, Kind, Outline, rewrap};
+use wasmparser::{ComponentExternalKind, ComponentInstantiationArg};
 use wasmtime_environ::component::alternate_lookup_key;
-
-use crate::section::{
-    COMPONENT, COMPONENT_ALIAS, COMPONENT_EXPORT, COMPONENT_IMPORT, COMPONENT_INSTANCE, PREAMBLE, sections,
-};
-use crate::state::StateError;
 
 /// Levels at which a handler can be nested: in the composed component, and in the adapter.
 const DEPTH: usize = 2;
 
 /// Returns the inner component whose handler `component` exports, if it gets all its imports from outside or from the
-/// adapter. Then the inner one can be called instead. Returns any other component unchanged.
+/// adapter. Then the inner one can be called instead. A component of Tenon's own engine becomes one without bridge and adapter.
+/// Returns any other component unchanged.
 #[must_use]
-pub fn inner_handler(component: &[u8]) -> &[u8] {
+pub fn inner_handler(component: &[u8]) -> Cow<'_, [u8]> {
     let mut found = component;
     for _ in 0..DEPTH {
-        match Outline::of(found).ok().and_then(|outline| outline.handler(found)) {
+        if let Some(bare) = rewrap(found, Kind::Bare) {
+            return Cow::Owned(bare);
+        }
+        match Outline::of(found).ok().and_then(|outline| Found(outline).handler(found)) {
             Some(range) => found = &found[range],
-            None => break,
+            None => return Cow::Borrowed(found),
         }
     }
-    found
+    rewrap(found, Kind::Bare).map_or(Cow::Borrowed(found), Cow::Owned)
 }
 
-/// An instance in a component, by its origin.
-enum Instance<'a> {
-    Imported(&'a str),
-    Made {
-        component: u32,
-        arguments: Box<[ComponentInstantiationArg<'a>]>,
-    },
-    /// An export of another instance.
-    Part {
-        of: u32,
-        name: &'a str,
-    },
-    Other,
-}
+struct Found<'a>(Outline<'a>);
 
-/// A component's instances and components, by number, and its exports.
-#[derive(Default)]
-struct Outline<'a> {
-    instances: Vec<Instance<'a>>,
-    /// Their ranges in the file; none for an imported component.
-    components: Vec<Option<Range<usize>>>,
-    exports: Vec<(&'a str, u32)>,
-}
-
-impl<'a> Outline<'a> {
-    fn of(component: &'a [u8]) -> Result<Self, StateError> {
-        let mut outline = Self::default();
-        for section in sections(component, PREAMBLE..component.len())? {
-            let reader = section.reader(component);
-            match section.id {
-                COMPONENT => outline.components.push(Some(section.content)),
-                COMPONENT_IMPORT => {
-                    for import in ComponentImportSectionReader::new(reader)? {
-                        let ComponentImport { name, ty } = import?;
-                        match ty {
-                            ComponentTypeRef::Instance(_) => outline.instances.push(Instance::Imported(name.name)),
-                            ComponentTypeRef::Component(_) => outline.components.push(None),
-                            _ => {}
-                        }
-                    }
-                }
-                COMPONENT_INSTANCE => {
-                    for instance in ComponentInstanceSectionReader::new(reader)? {
-                        outline.instances.push(match instance? {
-                            ComponentInstance::Instantiate { component_index: component, args: arguments } => {
-                                Instance::Made { component, arguments }
-                            }
-                            ComponentInstance::FromExports(_) => Instance::Other,
-                        });
-                    }
-                }
-                COMPONENT_ALIAS => {
-                    for alias in ComponentAliasSectionReader::new(reader)? {
-                        match alias? {
-                            ComponentAlias::InstanceExport {
-                                kind: ComponentExternalKind::Instance,
-                                instance_index: of,
-                                name,
-                            } => outline.instances.push(Instance::Part { of, name }),
-                            ComponentAlias::InstanceExport { kind: ComponentExternalKind::Component, .. }
-                            | ComponentAlias::Outer { kind: wasmparser::ComponentOuterAliasKind::Component, .. } => {
-                                outline.components.push(None);
-                            }
-                            _ => {}
-                        }
-                    }
-                }
-                COMPONENT_EXPORT => {
-                    for export in ComponentExportSectionReader::new(reader)? {
-                        let export = export?;
-                        match export.kind {
-                            // An export also gets a new number.
-                            ComponentExternalKind::Instance => {
-                                outline.exports.push((export.name.name, export.index));
-                                outline.instances.push(Instance::Other);
-                            }
-                            ComponentExternalKind::Component => outline.components.push(None),
-                            _ => {}
-                        }
-                    }
-                }
-                _ => {}
-            }
-        }
-        Ok(outline)
-    }
-
-    fn instance(&self, index: u32) -> Option<&Instance<'a>> {
-        self.instances.get(index as usize)
-    }
-
+impl Found<'_> {
     /// Returns the range of the handler in `component`, whose outline this is.
     fn handler(&self, component: &[u8]) -> Option<Range<usize>> {
-        let (exported, index) = self.exports.iter().find(|(name, _)| name.starts_with(HANDLER))?;
-        let Instance::Part { of, name } = self.instance(*index)? else { return None };
-        let Instance::Made { component: handler, arguments } = self.instance(*of)? else { return None };
+        let (exported, index) = self.0.exports.iter().find(|(name, _)| name.starts_with(HANDLER))?;
+        let Instance::Part { of, name } = self.0.instance(*index)? else { return None };
+        let Instance::Made { component: handler, arguments } = self.0.instance(*of)? else { return None };
         let alone = name == exported
             && arguments.iter().all(|argument| self.is_passed_on(argument) || self.is_adapted(component, argument));
-        self.place(*handler).filter(|_| alone)
-    }
-
-    /// Returns the range of a component.
-    fn place(&self, component: u32) -> Option<Range<usize>> {
-        self.components.get(component as usize)?.clone()
+        self.0.place(*handler).filter(|_| alone)
     }
 
     /// Returns whether an argument is an import under its own name.
     fn is_passed_on(&self, argument: &ComponentInstantiationArg<'_>) -> bool {
         argument.kind == ComponentExternalKind::Instance
-            && matches!(self.instance(argument.index), Some(Instance::Imported(name)) if is_same(name, argument.name))
+            && matches!(self.0.instance(argument.index), Some(Instance::Imported(name)) if is_same(name, argument.name))
     }
 
     /// Returns whether an argument is an export of the adapter over imports. Any other component in its place may
     /// change calls, so it is kept.
     fn is_adapted(&self, component: &[u8], argument: &ComponentInstantiationArg<'_>) -> bool {
-        let Some(Instance::Part { of, name }) = self.instance(argument.index) else { return false };
-        let Some(Instance::Made { component: adapter, arguments }) = self.instance(*of) else { return false };
+        let Some(Instance::Part { of, name }) = self.0.instance(argument.index) else { return false };
+        let Some(Instance::Made { component: adapter, arguments }) = self.0.instance(*of) else { return false };
         argument.kind == ComponentExternalKind::Instance
             && *name == argument.name
             && ADAPTED.iter().any(|interface| name.starts_with(interface))
             && arguments.iter().all(|argument| self.is_passed_on(argument))
-            && self.place(*adapter).is_some_and(|place| component[place] == *ADAPTER)
+            && self.0.place(*adapter).is_some_and(|place| component[place] == *ADAPTER)
     }
 }
 
@@ -180,7 +83,7 @@ mod tests {
         // A component that can be called through the bridge only.
         let bridged = tenon_fixtures::bridged(&handler);
         assert!(inner_handler(&bridged) == bridged);
-        assert_eq!(inner_handler(b"no component"), b"no component");
+        assert_eq!(*inner_handler(b"no component"), *b"no component");
     }
 
     #[test]

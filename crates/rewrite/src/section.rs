@@ -46,12 +46,6 @@ pub const CORE_INSTANCE: u8 = ComponentSectionId::CoreInstance as u8;
 /// A nested component.
 pub const COMPONENT: u8 = ComponentSectionId::Component as u8;
 
-/// Instances of components.
-pub const COMPONENT_INSTANCE: u8 = ComponentSectionId::Instance as u8;
-/// Aliases.
-pub const COMPONENT_ALIAS: u8 = ComponentSectionId::Alias as u8;
-/// Imports of a component.
-pub const COMPONENT_IMPORT: u8 = ComponentSectionId::Import as u8;
 /// Exports of a component.
 pub const COMPONENT_EXPORT: u8 = ComponentSectionId::Export as u8;
 

@@ -1,4 +1,4 @@
-//! The functions that the engine imports, during a build.
+//! The functions that the engine calls, during a build.
 //!
 //! A top level can print and read the time of day, which stands still. Everything else ends the build, because it exists
 //! only while a request is answered. A rehearsal gets an empty environment, a clock, and one response to every call.
@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use wasmtime::{AsContextMut, Caller, Error, Extern, Instance, Linker, Result, StoreLimits};
+use wasmtime::{AsContextMut, Caller, Error, Extern, Instance, Linker, Ref, Result, Store, StoreLimits};
 
 const CALLS: &str = "sdk:core/calls@0.1.0";
 const LOG: &str = "sdk:core/log@0.1.0";
@@ -53,8 +53,30 @@ pub(crate) struct Rehearsal {
 
 type Guest<'a> = Caller<'a, Host>;
 
-/// Defines all functions. An engine that imports others cannot be instantiated.
-pub(crate) fn define(linker: &mut Linker<Host>) -> Result<()> {
+/// The places of functions in the engine's table (`crates/engine/places.mjs`).
+const PLACES: &str = include_str!("../../engine/places.txt");
+
+/// The engine's table.
+const TABLE: &str = "__indirect_function_table";
+
+/// Puts all functions into their places. The bridge and the adapter have no others, and nothing calls them.
+pub(crate) fn plug(store: &mut Store<Host>, instance: &Instance) -> Result<()> {
+    let mut linker = Linker::new(store.engine());
+    define(&mut linker)?;
+    let table =
+        instance.get_table(&mut *store, TABLE).ok_or_else(|| Error::msg("the engine does not export its table"))?;
+    for (place, line) in (2..).zip(PLACES.lines().skip(1)) {
+        let mut words = line.split(' ');
+        if let (Some("engine"), Some(module), Some(name)) = (words.next(), words.next(), words.next()) {
+            let function = linker.get(&mut *store, module, name)?.into_func();
+            let function = function.ok_or_else(|| Error::msg(format!("a build has no {name} of {module}")))?;
+            table.set(&mut *store, place, Ref::Func(Some(function)))?;
+        }
+    }
+    Ok(())
+}
+
+fn define(linker: &mut Linker<Host>) -> Result<()> {
     linker.func_wrap(
         CALLS,
         "start",

@@ -5,11 +5,11 @@
 //!
 //! ```text
 //!  engine ─► export its mutable globals (wasmtime-wizer) ─► compile ─► code that runs top levels
-//!  engine, without memory ─► encode as a component ─► enclose with the adapter for calls ─► template
+//!  engine, without memory ─► put into the wrapper of a handler (`tenon_compose::wrap`) ─► template
 //! ```
 //!
 //! A build ([`Engine::build`]) instantiates the code, evaluates the bundle, answers the calls of one rehearsal ([`request`]), and writes
-//! memory and globals into the template. Nothing is compiled or encoded. [`host`] lists the functions that the engine imports.
+//! memory and globals into the template. Nothing is compiled or encoded. [`host`] lists the functions that the engine calls.
 
 mod engine;
 mod error;

@@ -5,11 +5,12 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 use tenon_cpu::Cpu;
+use tenon_compose::Kind;
 use tenon_rewrite::section::{CUSTOM, PREAMBLE, sections};
 use tenon_trusted_folder::Folder;
+use wasmparser::Validator;
 use wasmtime::Module;
 use wasmtime_wizer::Wizer;
-use wit_component::ComponentEncoder;
 
 use crate::error::SnapshotError;
 use crate::template;
@@ -29,8 +30,7 @@ const FUNCTIONS: &str = "tenon-functions";
 const KEPT: usize = 6;
 
 /// The sources that determine a prepared engine, besides the engine.
-const SOURCES: [&str; 3] =
-    [include_str!("prepare.rs"), include_str!("template.rs"), include_str!("../../compose/src/lib.rs")];
+const SOURCES: [&str; 2] = [include_str!("prepare.rs"), include_str!("template.rs")];
 
 /// A build of the engine. All components of a variant share machine code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// The core module, which has its world in a custom section.
+    /// The core module.
     fn module(self) -> &'static [u8] {
         match self {
             Self::Lean => include_bytes!("../../engine/engine.wasm"),
@@ -59,7 +59,7 @@ impl Variant {
         template_of(self.module())
     }
 
-    /// Names of the functions of the module `tenon:engine`, which `crates/engine/embed.mjs` writes into a custom section.
+    /// Names of the functions of the module `tenon:engine`, which `crates/engine/seal.mjs` writes into a custom section.
     pub fn functions(self) -> impl Iterator<Item = &'static str> {
         let sections = sections(self.module(), PREAMBLE..self.module().len()).unwrap_or_default();
         let found = sections.into_iter().filter(|section| section.id == CUSTOM).find_map(|section| {
@@ -84,7 +84,7 @@ pub(crate) struct Files {
 
 impl Files {
     pub(crate) fn of(engine: &wasmtime::Engine, module: &[u8]) -> Self {
-        let digest = Sha256::new().chain_update(tenon_compose::ADAPTER).chain_update(module);
+        let digest = Sha256::new().chain_update(tenon_compose::wrap(module, Kind::Handler));
         let digest = SOURCES.iter().fold(digest, |digest, source| digest.chain_update(source)).finalize();
         let mut hasher = DefaultHasher::new();
         engine.precompile_compatibility_hash().hash(&mut hasher);
@@ -172,12 +172,9 @@ fn hexadecimal(bytes: &[u8]) -> String {
 
 /// Makes the component without memory, which imports only WASI.
 fn template_of(module: &[u8]) -> Result<Vec<u8>, SnapshotError> {
-    let module = template::without_memory(module)?;
-    let component = ComponentEncoder::default()
-        .validate(true)
-        .module(&module)
-        .and_then(|mut encoder| encoder.encode())
-        .map_err(SnapshotError::engine)?;
-    let component = template::stripped(&component).map_err(SnapshotError::engine)?;
-    tenon_compose::enclose(component).map_err(SnapshotError::engine)
+    let component = tenon_compose::wrap(&template::without_memory(module)?, Kind::Handler);
+    // An engine and a wrapper that do not fit are found now.
+    let mut validator = Validator::new_with_features(tenon_language::proposals(false));
+    validator.validate_all(&component).map_err(SnapshotError::engine)?;
+    Ok(component)
 }

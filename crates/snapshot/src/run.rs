@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tenon_rewrite::{Global, State};
 use tenon_trusted_folder::Folder;
-use wasmtime::{Instance, Linker, Memory, Module, Store, StoreLimitsBuilder, Trap, Val};
+use wasmtime::{Instance, Memory, Module, Store, StoreLimitsBuilder, Trap, Val};
 
 use crate::error::SnapshotError;
 use crate::host::{self, Host, Rehearsal, TopLevelCall, allocate};
@@ -95,9 +95,8 @@ impl Runner {
         let mut store = Store::new(&self.engine, host);
         store.limiter(|host| &mut host.limits);
         store.set_epoch_deadline(1);
-        let mut linker = Linker::new(&self.engine);
-        host::define(&mut linker).map_err(SnapshotError::engine)?;
-        let instance = linker.instantiate(&mut store, &self.module).map_err(SnapshotError::engine)?;
+        let instance = Instance::new(&mut store, &self.module, &[]).map_err(SnapshotError::engine)?;
+        host::plug(&mut store, &instance).map_err(SnapshotError::engine)?;
         let mut evaluated = Evaluated { store, instance };
         let failed = within(TIME, &self.engine, || evaluated.initialize(name, bundle));
         match failed {

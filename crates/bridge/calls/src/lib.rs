@@ -14,6 +14,10 @@
 extern crate alloc;
 
 mod call;
+#[cfg(feature = "component")]
+mod component;
+#[cfg(not(feature = "component"))]
+mod engine;
 mod failure;
 mod log;
 mod request;
@@ -23,44 +27,3 @@ mod bindings {
     #![allow(missing_docs)]
     wit_bindgen::generate!({ path: "../../../wit", world: "calls-adapter", generate_all });
 }
-
-use alloc::vec::Vec;
-
-use bindings::exports::sdk::core::calls::{Failure, Guest as Calls, Request, Response};
-use bindings::exports::sdk::core::log::{Guest as Log, Output};
-
-#[global_allocator]
-static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
-
-#[panic_handler]
-fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
-    core::arch::wasm32::unreachable()
-}
-
-struct Adapter;
-
-impl Calls for Adapter {
-    fn start(request: Request) -> u32 {
-        running::with(|running| running.start(request))
-    }
-
-    fn wait(timeout_us: u32) -> bool {
-        running::with(|running| running.wait(timeout_us))
-    }
-
-    fn take() -> Option<(u32, Result<Response, Failure>)> {
-        running::with(running::Running::take)
-    }
-
-    fn cancel(call: u32) {
-        running::with(|running| running.cancel(call));
-    }
-}
-
-impl Log for Adapter {
-    fn write(output: Output, text: Vec<u8>) {
-        log::write(output, &text);
-    }
-}
-
-bindings::export!(Adapter with_types_in bindings);

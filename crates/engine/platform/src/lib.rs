@@ -5,6 +5,10 @@
 #![no_std]
 
 extern crate alloc;
+#[cfg(feature = "server")]
+extern crate tenon_bridge;
+#[cfg(feature = "server")]
+extern crate tenon_calls;
 #[cfg(feature = "crypto")]
 extern crate tenon_crypto;
 #[cfg(feature = "digests")]
