@@ -13,7 +13,10 @@ export function read(bytes, start = 0) {
       if (byte < 0x80) return value >>> 0;
     }
   };
-  const take = (length) => bytes.subarray(at, (at += length));
+  const take = (length) => {
+    at += length;
+    return bytes.subarray(at - length, at);
+  };
   return { u32, take, text: () => take(u32()).toString(), at: () => at, isDone: () => at >= bytes.length };
 }
 

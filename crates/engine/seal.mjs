@@ -2,8 +2,7 @@
 // at its place of the engine's own table (places.txt), where a wrapper puts it (wrappers.mjs). So an engine can be instantiated
 // without imports, and imports of a component can be lowered with its memory without a module between them.
 //
-// Two custom sections are added: the version of the places, and the names of the functions of "tenon:engine", by which a build
-// chooses a variant.
+// Two custom sections are added: the places, and the names of the functions of "tenon:engine", by which a build chooses a variant.
 import { readFileSync, writeFileSync } from "node:fs";
 import { imports, leb, read, section, sections, types } from "./module.mjs";
 import { placeOf, version } from "./places.mjs";
@@ -35,10 +34,22 @@ writeFileSync(
   out,
   Buffer.concat([
     sealed,
-    custom("tenon-places", String(version)),
+    custom("tenon-places", listed()),
     custom("tenon-functions", functionNames(sealed).join("\n")),
   ]),
 );
+
+/** The version, and a line for each place: place, interface, function, parameters and results. */
+function listed() {
+  const letters = { 127: "i", 126: "I", 125: "f", 124: "F" };
+  const text = (types) => types.map((type) => letters[type]).join("") || "-";
+  const line = (each) => {
+    const { params, results } = types(binary)[each.type];
+    return [placeOf(each), each.module, each.name, text(params), text(results)].join(" ");
+  };
+  const lines = imported.toSorted((one, other) => placeOf(one) - placeOf(other)).map(line);
+  return [`version ${version}`, ...lines].join("\n");
+}
 
 /** The body of a function that passes its parameters on. */
 function body(imported) {

@@ -46,12 +46,63 @@ export interface Engine {
 
 /** The part of the JavaScript API of WebAssembly that is used. Its types come with those of browsers only. */
 interface Wasm {
-  Module: new (bytes: Uint8Array) => object;
+  Module: {
+    new (bytes: Uint8Array): object;
+    customSections(module: object, name: string): ArrayBuffer[];
+  };
   Instance: new (module: object, imports: object) => { readonly exports: Readonly<Record<string, unknown>> };
 }
 const wasm = (globalThis as unknown as { readonly WebAssembly: Wasm }).WebAssembly;
 
 const compiled = new Map<string, object>();
+
+/** Encodes a section, or a list of items, whose length needs at most two bytes. */
+const leb = (value: number) => (value < 0x80 ? [value] : [(value & 0x7f) | 0x80, value >> 7]);
+const section = (id: number, items: readonly (readonly number[])[]) => {
+  const content = [...leb(items.length), ...items.flat()];
+  return [id, ...leb(content.length), ...content];
+};
+
+/**
+ * Puts functions into their places of the engine's table, which a custom section lists (crates/engine/seal.mjs). A table takes
+ * functions of WebAssembly, so a module in between exports what it imports.
+ */
+function plug(module: object, table: Table, host: Readonly<Record<string, Readonly<Record<string, unknown>>>>): void {
+  const types: Readonly<Record<string, number>> = { i: 0x7f, I: 0x7e, f: 0x7d, F: 0x7c };
+  const [listed = new ArrayBuffer(0)] = wasm.Module.customSections(module, "tenon-places");
+  const lines = new TextDecoder().decode(listed).split("\n").slice(1);
+  for (const line of lines) {
+    const [place = "", from = "", name = "", ...signature] = line.split(" ");
+    const call = host[from]?.[name];
+    if (call === undefined) continue;
+    const [params, results] = signature.map((text) => [...text].flatMap((letter) => types[letter] ?? []));
+    const type = [
+      0x60,
+      ...section(
+        0,
+        (params ?? []).map((each) => [each]),
+      ).slice(2),
+    ];
+    const resultTypes = section(
+      0,
+      (results ?? []).map((each) => [each]),
+    ).slice(2);
+    const between = new wasm.Module(
+      Uint8Array.from([
+        ...[0, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
+        ...section(1, [[...type, ...resultTypes]]),
+        ...section(2, [[0, 0, 0, 0]]),
+        ...section(7, [[0, 0, 0]]),
+      ]),
+    );
+    table.set(Number(place), new wasm.Instance(between, { "": { "": call } }).exports[""]);
+  }
+}
+
+/** The engine's table. */
+interface Table {
+  set(place: number, call: unknown): void;
+}
 
 /**
  * Evaluates a bundle: one ES module, which exports `handler` with `handle(request)`.
@@ -174,7 +225,8 @@ export function startEngine(file: string | URL, source: string, host: Host = {})
       },
     },
   };
-  const instance = new wasm.Instance(module, imports);
+  const instance = new wasm.Instance(module, {});
+  plug(module, instance.exports["__indirect_function_table"] as Table, imports);
   const memory = instance.exports["memory"] as { readonly buffer: ArrayBuffer };
   const realloc = instance.exports["cabi_realloc"] as (...given: number[]) => number;
   const initialize = instance.exports["initialize"] as (...given: number[]) => number;
