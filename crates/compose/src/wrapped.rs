@@ -130,5 +130,91 @@ fn attached(component: &[u8]) -> Option<(Range<usize>, Vec<Part<'_>>)> {
             None => parts.push((instance, Part { bytes: &component[outline.place(*part)?], exports: vec![names] })),
         }
     }
+    // In the order in which they were attached.
+    parts.sort_by_key(|(instance, _)| *instance);
     Some((outline.place(*handler)?, parts.into_iter().map(|(_, part)| part).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use wasmparser::{Parser, Payload, Validator};
+
+    use super::*;
+    use crate::{BRIDGE, compose, interfaces};
+
+    const ENGINE: &[u8] = include_bytes!("../../engine/engine.wasm");
+
+    /// Counts the items of a component, while it is validated.
+    fn counts(component: &[u8]) -> [u32; 8] {
+        let mut validator = Validator::new();
+        let mut depth = 0;
+        for payload in Parser::new(0).parse_all(component) {
+            let payload = payload.unwrap();
+            match &payload {
+                Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
+                Payload::End(_) if depth > 0 => depth -= 1,
+                Payload::End(_) => {
+                    let types = validator.types(0).unwrap();
+                    return [
+                        types.component_type_count(),
+                        types.component_instance_count(),
+                        types.component_function_count(),
+                        types.component_count(),
+                        types.function_count(),
+                        types.memory_count(),
+                        types.module_count(),
+                        types.core_instance_count(),
+                    ];
+                }
+                _ => {}
+            }
+            validator.payload(&payload).unwrap();
+        }
+        panic!("it is cut short");
+    }
+
+    #[test]
+    fn an_engine_fits_into_all_wrappers() {
+        for kind in KINDS {
+            let component = wrap(ENGINE, kind);
+            Validator::new().validate_all(&component).unwrap();
+            let found = interfaces(&component).unwrap();
+            let imports_only_wasi = found.imports.iter().all(|name| name.starts_with("wasi:"));
+            assert_eq!(imports_only_wasi, kind != Kind::Bare, "{:?}", found.imports);
+            assert!(found.exports.iter().any(|name| name.starts_with(HANDLER)));
+            let is_composed = found.exports.iter().any(|name| name.starts_with("wasi:http/incoming-handler@"));
+            assert_eq!(is_composed, kind == Kind::Composed);
+        }
+    }
+
+    /// Otherwise what follows one cannot follow another.
+    #[test]
+    fn all_wrappers_have_the_same_number_of_items() {
+        let [bare, handler, composed] = KINDS.map(|kind| counts(kind.wrapper()));
+        assert_eq!(bare, handler);
+        assert_eq!(bare, composed);
+    }
+
+    #[test]
+    fn a_component_of_one_kind_becomes_one_of_another() {
+        // What tools append stays.
+        let appended = [0, 5, 4, b'n', b'a', b'm', b'e'];
+        for (from, to) in KINDS.into_iter().flat_map(|from| KINDS.map(|to| (from, to))) {
+            let [before, after] = [from, to].map(|kind| [&wrap(ENGINE, kind)[..], &appended].concat());
+            assert!(rewrap(&before, to).unwrap() == after, "{from:?} {to:?}");
+        }
+        assert!(compose(&wrap(ENGINE, Kind::Handler), BRIDGE).unwrap() == wrap(ENGINE, Kind::Composed));
+        assert_eq!(compose(&wrap(ENGINE, Kind::Composed), BRIDGE).unwrap_err().code(), "ALREADY_COMPOSED");
+    }
+
+    #[test]
+    fn other_components_stay_as_they_are() {
+        let echo = tenon_fixtures::echo(200);
+        let mut other = wrap(ENGINE, Kind::Handler);
+        // Another version of the places.
+        *other.last_mut().unwrap() += 1;
+        for component in [&echo[..], &other, BRIDGE, b"", b"no component", &echo[..echo.len() / 2]] {
+            assert!(rewrap(component, Kind::Bare).is_none());
+        }
+    }
 }

@@ -3,6 +3,8 @@
 use wasmtime::component::{ComponentNamedList, Instance, Lift, Linker, Lower, TypedFunc};
 use wasmtime::{Engine, Store};
 
+use tenon_compose::Kind;
+
 use super::*;
 
 /// A component with QuickJS in a few lines, which is larger than any module of these tests. It asks the dispatcher, and reads
@@ -331,4 +333,32 @@ fn a_component_that_cannot_be_linked_is_refused_with_the_reason() {
     assert!(refusal(r#"(component (import "f" (func)))"#).contains("imports f"));
     let lacking = r#"(component (import "example:text/echoes@0.2.0" (instance (export "f" (func)))))"#;
     assert!(refusal(lacking).contains("imports example:text/echoes@0.2.0, and nothing provides that"));
+}
+
+/// The engine itself, with what it calls: what is linked stays linked in all kinds of its components.
+#[test]
+fn modules_and_components_stay_linked_when_a_component_becomes_one_of_another_kind() {
+    let wrapped = tenon_compose::wrap(include_bytes!("../../engine/engine.wasm"), Kind::Handler);
+    let [numbers, greeter] = [NUMBERS, GREETER].map(|text| wat::parse_str(text).unwrap());
+    let module = Linked { id: 1, name: "numbers.wasm", bytes: &numbers };
+    let component = Linked { id: 2, name: "greeter.wasm", bytes: &greeter };
+    for linked in [&[module][..], &[component], &[module, component, Linked { id: 3, ..component }]] {
+        let handler = link(&wrapped, linked).unwrap();
+        let kinds = [Kind::Bare, Kind::Handler, Kind::Composed];
+        let made = kinds.map(|kind| tenon_compose::rewrap(&handler, kind).unwrap());
+        for (kind, made) in kinds.iter().zip(&made) {
+            wasmparser::Validator::new().validate_all(made).unwrap();
+            let found = tenon_compose::interfaces(made).unwrap();
+            let is_exported = |name: &str| found.exports.iter().any(|export| export.starts_with(name));
+            assert!(is_exported("sdk:core/handler@"));
+            assert_eq!(is_exported("wasi:http/incoming-handler@"), *kind == Kind::Composed);
+            assert_eq!(found.imports.iter().any(|name| name.starts_with("sdk:core/calls@")), *kind == Kind::Bare);
+        }
+        // The order in which components beside the engine's are named may differ.
+        assert_eq!(made[1].len(), handler.len());
+        let bare = tenon_rewrite::inner_handler(&made[2]);
+        assert_eq!(bare.len(), made[0].len());
+        assert!(*bare == tenon_compose::rewrap(&made[2], Kind::Bare).unwrap());
+        assert!(tenon_compose::compose(&handler, tenon_compose::BRIDGE).unwrap() == made[2]);
+    }
 }
