@@ -50,8 +50,7 @@ export function reader(kind: Kind, options: RouteOptions, name: string): ReadOne
   const own = isSchema(schema);
   const optional = !own || schema.presence !== "required";
   // A copy, because handlers may change their input.
-  const absent = (errors: InputError[]) =>
-    own ? copyJson(schema.attributes.default) : parse(undefined, errors);
+  const absent = (errors: InputError[]) => (own ? copyJson(schema.attributes.default) : parse(undefined, errors));
   return (request, _params, errors) => {
     const body = rawBody(request);
     if (!body?.length && optional) return absent(errors);
