@@ -18,8 +18,8 @@ use crate::store::{Store, checked};
 pub fn compile_shared(mut config: Config, cpu: &Cpu, component: &[u8], compiler: &Compiler) -> Result<Vec<u8>> {
     cpu.configure(&mut config)?;
     let component = checked(component)?;
-    let snapshot = taken_apart(component)?;
-    let code = snapshot.compiled(&Engine::new(&config)?, component, compiler)?;
+    let snapshot = taken_apart(&component)?;
+    let code = snapshot.compiled(&Engine::new(&config)?, &component, compiler)?;
     Ok([&snapshot.group[..], &code].concat())
 }
 
@@ -29,7 +29,7 @@ pub fn compile_shared(mut config: Config, cpu: &Cpu, component: &[u8], compiler:
 ///
 /// When this engine refuses the code, or it is not the component's. When the folder cannot be written, nothing is stored.
 pub fn install_shared(engine: &Engine, component: &[u8], code: &[u8], folder: &Path) -> Result<()> {
-    let snapshot = taken_apart(checked(component)?)?;
+    let snapshot = taken_apart(&checked(component)?)?;
     let Some(code) = code.strip_prefix(&snapshot.group) else {
         return Err(wasmtime::Error::msg("it is not the component's code"));
     };
