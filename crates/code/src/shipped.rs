@@ -17,9 +17,9 @@ use crate::store::{Store, checked};
 /// As for [`compile`](crate::compile); and when the code cannot be shared.
 pub fn compile_shared(mut config: Config, cpu: &Cpu, component: &[u8], compiler: &Compiler) -> Result<Vec<u8>> {
     cpu.configure(&mut config)?;
-    let component = checked(component)?;
-    let snapshot = taken_apart(&component)?;
-    let code = snapshot.compiled(&Engine::new(&config)?, &component, compiler)?;
+    let component = &*checked(component)?;
+    let snapshot = taken_apart(component)?;
+    let code = snapshot.compiled(&Engine::new(&config)?, component, compiler)?;
     Ok([&snapshot.group[..], &code].concat())
 }
 
