@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the guests: the bridge and the adapter for calls, as components beside this script, and the service of WASI 0.3 that only
+# Builds the guests: the bridge, as a component beside this script, and the service of WASI 0.3 that only
 # tests run (crates/fixtures/service). `build.sh --check` compares instead.
 #
 # rustup's wasm targets are not available everywhere, so this uses Debian's packages: rustc-web, cargo-web, rust-web-src
@@ -25,8 +25,8 @@ compile() { # folder, cargo's command and options
     --target wasm32-unknown-unknown -Zbuild-std=core,alloc "$@"
 }
 compile "$PWD" build --workspace
-# They are libraries for the engine, too, so their manifests do not say that they are modules.
-for package in tenon-bridge tenon-calls; do compile "$PWD" rustc --package "$package" --crate-type cdylib; done
+# It is a library for the engine, too, so its manifest does not say that it is a module.
+compile "$PWD" rustc --package tenon-bridge --crate-type cdylib
 compile "$fixtures/service" build --workspace
 
 compiled=target/wasm32-unknown-unknown/release
@@ -52,5 +52,4 @@ component() { # core module, committed component
   keep "$component" "$2"
 }
 component bridge bridge.wasm
-component calls calls.wasm
 component test_service ../fixtures/service.wasm

@@ -5,14 +5,10 @@
 //!      └──── sdk:core/handler, for a server that knows it ───────────────┘
 //! ```
 //!
-//! Before that, [`enclose`] puts the adapter around the built engine, so that a handler imports only WASI:
+//! A handler that Tenon builds has the bridge in its engine already ([`wrap`]), so such a component is made without another.
 //!
-//! ```text
-//!   engine ── sdk:core/calls, sdk:core/log ──► adapter ── wasi:http, wasi:cli ──► server
-//! ```
-//!
-//! This crate owns the wiring and its errors. `crates/bridge` owns the two guests, whose built artifacts are part of
-//! this crate ([`BRIDGE`], [`ADAPTER`]).
+//! This crate owns the wiring and its errors, and the kinds of components of the engine. `crates/bridge` owns the bridge, whose
+//! built artifact is part of this crate ([`BRIDGE`]).
 //!
 //! The wiring is explicit. `wac plug` skips an export that does not match, and its component fails when it is served.
 //! [`compose`] names the interface that is missing or differs.
@@ -30,13 +26,6 @@ use wac_graph::{CompositionGraph, EncodeOptions, PackageId};
 
 /// The bridge that Tenon ships: `crates/bridge`, built by its `build.sh`.
 pub const BRIDGE: &[u8] = include_bytes!("../../bridge/bridge.wasm");
-
-/// The implementation of `sdk:core/calls` and `sdk:core/log` over WASI: `crates/bridge/calls`, built by the same
-/// script.
-pub const ADAPTER: &[u8] = include_bytes!("../../bridge/calls.wasm");
-
-/// The interfaces that the adapter implements, without their versions.
-pub const ADAPTED: [&str; 2] = ["sdk:core/calls@", "sdk:core/log@"];
 
 /// Export of a handler component, without its version.
 pub const HANDLER: &str = "sdk:core/handler@";
@@ -107,40 +96,6 @@ fn interfaces_as(role: &'static str, component: &[u8]) -> Result<Interfaces, Com
     let world = &graph.types()[graph[package].ty()];
     let names = |items: Vec<&String>| items.into_iter().cloned().collect();
     Ok(Interfaces { imports: names(world.imports.keys().collect()), exports: names(world.exports.keys().collect()) })
-}
-
-/// Puts the [`ADAPTER`] around a handler that imports its interfaces, so that the result imports only WASI. Returns any
-/// other handler unchanged. Tenon's runtime takes the handler out again, and implements those interfaces itself.
-///
-/// # Errors
-///
-/// - [`ComposeError::NotAComponent`] when the bytes are text, a core module, or damaged.
-/// - [`ComposeError::MissingInterface`] when the component does not export a handler.
-/// - [`ComposeError::Wiring`] when it imports another version of these interfaces.
-pub fn enclose(handler: Vec<u8>) -> Result<Vec<u8>, ComposeError> {
-    let mut graph = CompositionGraph::new();
-    let inner = register(&mut graph, "handler", &handler)?;
-    let world = &graph.types()[graph[inner].ty()];
-    let is_adapted = |name: &&String| ADAPTED.iter().any(|interface| name.starts_with(interface));
-    let imports: Vec<String> = world.imports.keys().filter(is_adapted).cloned().collect();
-    if imports.is_empty() {
-        return Ok(handler);
-    }
-    let export = world.exports.keys().find(|name| name.starts_with(HANDLER)).cloned();
-    let export = export.ok_or_else(|| ComposeError::MissingInterface {
-        wanted: HANDLER.trim_end_matches('@').to_string(),
-        exports: world.exports.keys().cloned().collect(),
-    })?;
-    let adapter = register(&mut graph, "adapter", ADAPTER)?;
-    let adapter = graph.instantiate(adapter);
-    let inner = graph.instantiate(inner);
-    for import in imports {
-        let implementation = graph.alias_instance_export(adapter, &import).map_err(ComposeError::wiring)?;
-        graph.set_instantiation_argument(inner, &import, implementation).map_err(ComposeError::wiring)?;
-    }
-    let exported = graph.alias_instance_export(inner, &export).map_err(ComposeError::wiring)?;
-    graph.export(exported, &export).map_err(ComposeError::wiring)?;
-    graph.encode(EncodeOptions::default()).map_err(ComposeError::wiring)
 }
 
 /// A component whose exports a handler imports.

@@ -14,21 +14,6 @@ fn a_handler_and_the_bridge_become_an_incoming_handler_that_keeps_the_handler() 
 }
 
 #[test]
-fn a_handler_that_makes_calls_imports_only_wasi_when_it_is_enclosed() {
-    let handler = tenon_fixtures::writer();
-    let enclosed = enclose(handler.clone()).unwrap();
-    let mut graph = CompositionGraph::new();
-    let package = register(&mut graph, "enclosed", &enclosed).unwrap();
-    let world = &graph.types()[graph[package].ty()];
-    assert_eq!(world.exports.keys().collect::<Vec<_>>(), ["sdk:core/handler@0.1.0"]);
-    assert!(world.imports.keys().all(|name| name.starts_with("wasi:")), "{:?}", world.imports.keys());
-    // A second call changes nothing, nor does a call for a handler without calls.
-    assert!(enclose(enclosed.clone()).unwrap() == enclosed);
-    let echo = tenon_fixtures::echo(200);
-    assert!(enclose(echo.clone()).unwrap() == echo);
-}
-
-#[test]
 fn the_interfaces_of_a_component_are_named() {
     let composed = compose(&tenon_fixtures::echo(200), BRIDGE).unwrap();
     let Interfaces { imports, exports } = interfaces(&composed).unwrap();
@@ -36,12 +21,6 @@ fn the_interfaces_of_a_component_are_named() {
     assert!(exports.iter().any(|name| name.starts_with(INCOMING_HANDLER)), "{exports:?}");
     assert!(exports.iter().any(|name| name.starts_with(HANDLER)), "{exports:?}");
     assert!(matches!(interfaces(b"\0asm\x01\0\0\0"), Err(ComposeError::NotAComponent { .. })));
-}
-
-#[test]
-fn an_adapter_is_put_around_handlers_only() {
-    assert_eq!(enclose(tenon_fixtures::core_module()).unwrap_err().code(), "NOT_A_COMPONENT");
-    assert!(enclose(tenon_fixtures::stranger()).unwrap() == tenon_fixtures::stranger());
 }
 
 #[test]

@@ -152,9 +152,7 @@ pub fn link(component: &[u8], linked: &[Linked<'_>]) -> Result<Vec<u8>, LinkErro
     if parts.is_empty() {
         return Ok(found.replaced(depth, made));
     }
-    let composed = tenon_compose::attach(&made, &parts).map_err(LinkError::engine)?;
-    // Another component around the engine's is the adapter.
-    if depth == 0 { Ok(composed) } else { tenon_compose::enclose(composed).map_err(LinkError::engine) }
+    tenon_compose::attach(&made, &parts).map_err(LinkError::engine)
 }
 
 fn check_counts(linked: &[Linked<'_>], imported: &[Imported]) -> Result<(), LinkError> {

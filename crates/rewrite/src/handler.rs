@@ -1,67 +1,40 @@
-//! The handler inside a composed or enclosed component.
+//! The handler inside a composed component.
 //!
-//! A composed component is a handler and a bridge. It exports the handler's own interface beside the bridge's. A
-//! handler that Tenon builds is the engine and an adapter, which implements calls and log lines with WASI. The runtime
-//! implements these interfaces itself, so it needs neither the bridge nor the adapter, in code or in instances.
+//! A composed component is a handler and a bridge. It exports the handler's own interface beside the bridge's. A component of
+//! Tenon's own engine also has an adapter, which implements calls and log lines with WASI. The runtime implements these interfaces
+//! itself, so it needs neither the bridge nor the adapter, in code or in instances.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use tenon_compose::{ADAPTED, ADAPTER, HANDLER, Instance, Kind, Outline, rewrap};
+use tenon_compose::{HANDLER, Instance, Kind, Outline, rewrap};
 use wasmparser::{ComponentExternalKind, ComponentInstantiationArg};
 use wasmtime_environ::component::alternate_lookup_key;
 
-/// Levels at which a handler can be nested: in the composed component, and in the adapter.
-const DEPTH: usize = 2;
-
-/// Returns the inner component whose handler `component` exports, if it gets all its imports from outside or from the
-/// adapter. Then the inner one can be called instead. A component of Tenon's own engine becomes one without bridge and adapter.
-/// Returns any other component unchanged.
+/// Returns the inner component whose handler `component` exports, if it gets all its imports from outside. Then the inner one
+/// can be called instead. A component of Tenon's own engine becomes one without bridge and adapter. Returns any other component
+/// unchanged.
 #[must_use]
 pub fn inner_handler(component: &[u8]) -> Cow<'_, [u8]> {
-    let mut found = component;
-    for _ in 0..DEPTH {
-        if let Some(bare) = rewrap(found, Kind::Bare) {
-            return Cow::Owned(bare);
-        }
-        match Outline::of(found).ok().and_then(|outline| Found(outline).handler(found)) {
-            Some(range) => found = &found[range],
-            None => return Cow::Borrowed(found),
-        }
+    if let Some(bare) = rewrap(component, Kind::Bare) {
+        return Cow::Owned(bare);
     }
-    rewrap(found, Kind::Bare).map_or(Cow::Borrowed(found), Cow::Owned)
+    let inner = Outline::of(component).ok().and_then(|outline| inner(&outline));
+    let inner = inner.map_or(component, |range| &component[range]);
+    rewrap(inner, Kind::Bare).map_or(Cow::Borrowed(inner), Cow::Owned)
 }
 
-struct Found<'a>(Outline<'a>);
-
-impl Found<'_> {
-    /// Returns the range of the handler in `component`, whose outline this is.
-    fn handler(&self, component: &[u8]) -> Option<Range<usize>> {
-        let (exported, index) = self.0.exports.iter().find(|(name, _)| name.starts_with(HANDLER))?;
-        let Instance::Part { of, name } = self.0.instance(*index)? else { return None };
-        let Instance::Made { component: handler, arguments } = self.0.instance(*of)? else { return None };
-        let alone = name == exported
-            && arguments.iter().all(|argument| self.is_passed_on(argument) || self.is_adapted(component, argument));
-        self.0.place(*handler).filter(|_| alone)
-    }
-
-    /// Returns whether an argument is an import under its own name.
-    fn is_passed_on(&self, argument: &ComponentInstantiationArg<'_>) -> bool {
+/// Returns the range of the handler in the component whose outline this is.
+fn inner(outline: &Outline<'_>) -> Option<Range<usize>> {
+    let (exported, index) = outline.exports.iter().find(|(name, _)| name.starts_with(HANDLER))?;
+    let Instance::Part { of, name } = outline.instance(*index)? else { return None };
+    let Instance::Made { component: handler, arguments } = outline.instance(*of)? else { return None };
+    let is_passed_on = |argument: &ComponentInstantiationArg<'_>| {
         argument.kind == ComponentExternalKind::Instance
-            && matches!(self.0.instance(argument.index), Some(Instance::Imported(name)) if is_same(name, argument.name))
-    }
-
-    /// Returns whether an argument is an export of the adapter over imports. Any other component in its place may
-    /// change calls, so it is kept.
-    fn is_adapted(&self, component: &[u8], argument: &ComponentInstantiationArg<'_>) -> bool {
-        let Some(Instance::Part { of, name }) = self.0.instance(argument.index) else { return false };
-        let Some(Instance::Made { component: adapter, arguments }) = self.0.instance(*of) else { return false };
-        argument.kind == ComponentExternalKind::Instance
-            && *name == argument.name
-            && ADAPTED.iter().any(|interface| name.starts_with(interface))
-            && arguments.iter().all(|argument| self.is_passed_on(argument))
-            && self.0.place(*adapter).is_some_and(|place| component[place] == *ADAPTER)
-    }
+            && matches!(outline.instance(argument.index), Some(Instance::Imported(name)) if is_same(name, argument.name))
+    };
+    let alone = name == exported && arguments.iter().all(is_passed_on);
+    outline.place(*handler).filter(|_| alone)
 }
 
 /// Returns whether two names are compatible versions of one interface, by the linker's own rule.
@@ -84,26 +57,6 @@ mod tests {
         let bridged = tenon_fixtures::bridged(&handler);
         assert!(inner_handler(&bridged) == bridged);
         assert_eq!(*inner_handler(b"no component"), *b"no component");
-    }
-
-    #[test]
-    fn a_handler_is_taken_out_of_the_adapter_and_of_the_bridge() {
-        let handler = tenon_fixtures::writer();
-        let enclosed = tenon_compose::enclose(handler.clone()).unwrap();
-        assert!(enclosed.len() > handler.len() + ADAPTER.len());
-        assert!(inner_handler(&enclosed) == handler);
-        let echo = tenon_fixtures::echo(200);
-        assert!(tenon_compose::enclose(echo.clone()).unwrap() == echo);
-    }
-
-    #[test]
-    fn a_handler_stays_in_what_only_looks_like_the_adapter() {
-        let enclosed = tenon_compose::enclose(tenon_fixtures::writer()).unwrap();
-        let at = enclosed.windows(ADAPTER.len()).position(|bytes| bytes == ADAPTER).unwrap();
-        // A changed byte in the adapter's code.
-        let mut changed = enclosed;
-        changed[at + ADAPTER.len() / 2] ^= 1;
-        assert!(inner_handler(&changed) == changed);
     }
 
     /// Builds a component whose handler gets an interface through this argument, imported under this name.

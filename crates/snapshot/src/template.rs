@@ -2,9 +2,7 @@
 
 use std::ops::Range;
 
-use tenon_rewrite::section::{
-    COMPONENT, CORE_MODULE, CUSTOM, DATA, DATA_COUNT, EXPORT, GLOBAL, MEMORY, PREAMBLE, START, Section, sections,
-};
+use tenon_rewrite::section::{CUSTOM, DATA, DATA_COUNT, EXPORT, GLOBAL, MEMORY, PREAMBLE, START, Section, sections};
 use tenon_rewrite::{EngineModule, Global, Segment, State, StateError};
 use wasm_encoder::reencode::{Reencode, RoundtripReencoder};
 use wasm_encoder::{DataCountSection, DataSection, Encode, ExportSection, Module, RawSection};
@@ -47,24 +45,6 @@ fn refers_to_data(engine: &[u8]) -> wasmparser::Result<bool> {
         }
     }
     Ok(false)
-}
-
-/// Removes names and producers from a component and everything nested in it.
-pub(crate) fn stripped(component: &[u8]) -> Result<Vec<u8>, StateError> {
-    let mut made = component[..PREAMBLE].to_vec();
-    // Core modules use the same identifiers for other sections.
-    let nests = Parser::is_component(component);
-    for section in sections(component, PREAMBLE..component.len())? {
-        match section.id {
-            CUSTOM => {}
-            CORE_MODULE | COMPONENT if nests => {
-                made.push(section.id);
-                stripped(&component[section.content])?.encode(&mut made);
-            }
-            _ => made.extend_from_slice(&component[section.start..section.content.end]),
-        }
-    }
-    Ok(made)
 }
 
 /// Writes a state into a template that is a component.

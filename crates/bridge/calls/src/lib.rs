@@ -1,9 +1,10 @@
 //! The implementation of `sdk:core/calls` and `sdk:core/log` on servers other than Tenon's.
 //!
 //! It translates calls, which are whole records, to the streams and resources of `wasi:http`. It has no retries,
-//! redirects or cookies. It is part of each component, around the handler that imports it (`tenon_compose::enclose`).
-//! Tenon's runtime has an implementation of its own and leaves this one out.
+//! redirects or cookies. It is a part of the engine (`crates/engine`), and a component of its kind plugs it
+//! into the engine's imports (`crates/engine/wrappers.mjs`). Tenon's runtime has an implementation of its own.
 //!
+//! - [`engine`] has the functions that the engine imports.
 //! - [`running`] has the calls, and waits for several at once.
 //! - [`call`] is one call: it sends the request and reads the response.
 //! - [`request`] makes a `wasi:http` request from the record.
@@ -14,9 +15,6 @@
 extern crate alloc;
 
 mod call;
-#[cfg(feature = "component")]
-mod component;
-#[cfg(not(feature = "component"))]
 mod engine;
 mod failure;
 mod log;

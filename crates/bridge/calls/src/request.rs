@@ -4,10 +4,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 
 use crate::bindings::exports::sdk::core::calls::{Failure, Reason, Request};
-#[cfg(feature = "component")]
-use crate::bindings::wasi::cli::environment::get_environment;
 use crate::bindings::wasi::http::types::{Fields, Method, OutgoingRequest, Scheme};
-#[cfg(not(feature = "component"))]
 use crate::engine::get_environment;
 use crate::failure::failure;
 
