@@ -11,7 +11,7 @@ import { digestOf } from "../src/oci/artifact.ts";
 import { cosignKey } from "../src/oci/cosign-key.testing.ts";
 import { startRegistry } from "../src/oci/registry.testing.ts";
 import { send } from "./http.ts";
-import { echoProject, helloProject, startTenon, startWasmtime, tenon } from "./servers.ts";
+import { callsProject, echoProject, helloProject, startTenon, startWasmtime, tenon } from "./servers.ts";
 
 let folder: string;
 beforeAll(async () => {
@@ -53,10 +53,9 @@ describeWith("docker-registry", "a registry", () => {
     const layers: { digest: string; size: number }[][] = [];
     for (const [name, project] of [
       ["hello", helloProject],
-      ["echo", echoProject],
+      ["calls", callsProject],
     ] as const) {
       const file = join(project, `dist/${name}-composed.wasm`);
-      // The cache of the builds has the engine.
       const args = [tenon, "publish", "--slim", `oci://${host}/slim/${name}:1.0`, file];
       execFileSync(process.execPath, args, { env: { ...process.env, DOCKER_CONFIG: folder }, stdio: "ignore" });
       const headers = { accept: "application/vnd.oci.image.manifest.v1+json" };

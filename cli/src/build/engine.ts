@@ -47,11 +47,6 @@ export function prepareEngine(functions: readonly string[], terminal: Terminal):
   return engine;
 }
 
-/** Opens the lean variant if that takes no compiling; undefined when it does. */
-export function preparedEngine(): Promise<SnapshotEngine | undefined> {
-  return ready(false);
-}
-
 const enginesFolder = () => join(defaultCacheFolder(), "engines");
 
 async function open(full: boolean, terminal: Terminal): Promise<SnapshotEngine> {

@@ -2,15 +2,12 @@ import type { KeyObject } from "node:crypto";
 import { existsSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import type { Command } from "commander";
-import { buildPackageFrom } from "../building.ts";
 import { systemReason, TenonError } from "../errors.ts";
 import { exitOnInterrupt } from "../lifecycle.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
-import { isComplete, version } from "../package.ts";
 import { findProject, moduleName, type Project } from "../project/project.ts";
-import { formatBytes, type Terminal } from "../terminal.ts";
+import { formatBytes } from "../terminal.ts";
 import { readJsonFile } from "../text-file.ts";
 
 interface Options extends CommonOptions {
@@ -60,27 +57,12 @@ export function publishCommand(program: Command): void {
           plainHttp: options.plainHttp === true,
           signKey,
           slim: options.slim === true,
-          base: await baseOf(project, terminal),
         }),
       ({ sent }) => `(${formatBytes(sent)} sent)`,
     );
     const { reference, digest } = published;
     process.stdout.write(options.json ? `${JSON.stringify({ reference, digest })}\n` : `${reference}\n`);
   });
-}
-
-/** The base of components (`build/base.ts`); a failure to build it only makes the delta larger. */
-async function baseOf(project: Project | undefined, terminal: Terminal): Promise<Buffer | undefined> {
-  try {
-    if (isComplete) return await (await import("../build/base.ts")).baseComponent();
-    const found = buildPackageFrom(project?.folder ?? process.cwd());
-    if (found?.version !== version) return undefined;
-    const { baseComponent } = await import(pathToFileURL(join(found.folder, "dist/build/base.js")).href);
-    return await (baseComponent as () => Promise<Buffer | undefined>)();
-  } catch (error) {
-    terminal.detail(`the engine is published without its memory: ${String(error)}`);
-    return undefined;
-  }
 }
 
 async function signingKey(file: string): Promise<KeyObject> {

@@ -26,8 +26,6 @@ export interface PublishOptions extends RegistryOptions {
   readonly signKey?: KeyObject | undefined;
   /** Publish only the engine and the delta, and not the whole component. Only Tenon can pull it. */
   readonly slim?: boolean;
-  /** Component that is similar to many, with the same engine: the engine's blob is made from it. */
-  readonly base?: Buffer | undefined;
   /** Cache folder; the user's by default. */
   readonly cacheFolder?: string;
 }
@@ -46,7 +44,7 @@ export async function publishComponent(
 ): Promise<Published> {
   const whole = buildArtifact(component, description);
   const { layer, config } = whole;
-  const packed = await pack(component, options.base);
+  const packed = await pack(component);
   if (options.slim && packed === undefined) {
     throw new TenonError(
       "USAGE",
