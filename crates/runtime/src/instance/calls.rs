@@ -1,11 +1,20 @@
-//! `sdk:core/calls` and `sdk:core/log`: outbound HTTP as whole records, and log lines.
+//! `sdk:core/calls` and `sdk:core/log`: outbound HTTP as records, and log lines.
 //!
 //! A guest holds numbers, and no resource of the host's. The calls end with their request, so an instance that makes them can be
 //! restored. The future of a call runs on the task of its request: when the call is started, and while the guest waits.
+//!
+//! - [`streams`] has the bodies of streamed calls: the response that a guest reads, and the request that it writes.
+//! - [`outgoing`] is such a request's body between the guest and the connection.
+//! - [`signal`] finds the streams that have changed.
 
-use std::collections::VecDeque;
+mod outgoing;
+mod signal;
+mod streams;
+
+use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -25,7 +34,7 @@ use wasmtime_wasi_http::{Error, WasiBody};
 
 use crate::config::environment::{sidecar_token, sidecar_variable, variable};
 use crate::config::{Limits, ms, size};
-use crate::instance::account::{Account, Charge, RESOURCE_BYTES, beyond, field_weight, fields_weight};
+use crate::instance::account::{Account, Charge, PIECE_BYTES, RESOURCE_BYTES, beyond, field_weight, fields_weight};
 use crate::instance::bounds::FIRST_YIELD;
 use crate::instance::egress::{self, EXPLAIN, Egress, Outbound, is_forbidden};
 use crate::instance::guest_log::Stream;
@@ -41,8 +50,14 @@ mod bindings {
     });
 }
 
-use bindings::sdk::core::calls::{Failure, Header, Reason, Request, Response};
+use bindings::sdk::core::calls::{Failure, Header, Piece, Reason, Request, Response};
 use bindings::sdk::core::log::Output;
+use outgoing::{Outgoing, Overrun, outgoing};
+use signal::Signal;
+use streams::{Receiving, StreamedCall};
+
+/// The name of the host's limit of a whole body.
+const HOSTCALL: &str = "max_hostcall_bytes";
 
 /// The time limit of a wait that ends with a call only, in microseconds.
 const NO_LIMIT: u32 = u32::MAX;
@@ -54,8 +69,15 @@ pub(crate) fn link(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     let mut calls = linker.instance("sdk:core/calls@0.1.0")?;
     calls.func_wrap("start", |mut store: StoreContextMut<'_, Host>, (request,): (Request,)| {
         let Host { calls, egress, .. } = store.data_mut();
-        Ok((calls.start(request, egress)?,))
+        Ok((calls.start(request, egress, Bodies::Whole)?,))
     })?;
+    calls.func_wrap(
+        "start-streamed",
+        |mut store: StoreContextMut<'_, Host>, (request, has_more): (Request, bool)| {
+            let Host { calls, egress, .. } = store.data_mut();
+            Ok((calls.start(request, egress, Bodies::Streamed { has_more })?,))
+        },
+    )?;
     calls.func_wrap_async("wait", |mut store: StoreContextMut<'_, Host>, (timeout,): (u32,)| {
         Box::new(async move {
             let (has_ended, has_waited) = store.data_mut().calls.wait(timeout).await;
@@ -67,6 +89,18 @@ pub(crate) fn link(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
         })
     })?;
     calls.func_wrap("take", |mut store: StoreContextMut<'_, Host>, (): ()| Ok((store.data_mut().calls.take(),)))?;
+    calls.func_wrap("ready", |mut store: StoreContextMut<'_, Host>, (): ()| Ok((store.data_mut().calls.ready(),)))?;
+    calls.func_wrap("read", |mut store: StoreContextMut<'_, Host>, (call,): (u32,)| {
+        Ok((store.data_mut().calls.read(call),))
+    })?;
+    calls.func_wrap("write", |mut store: StoreContextMut<'_, Host>, (call, piece): (u32, Option<WasmList<u8>>)| {
+        let Some(piece) = piece else { return Ok((store.data_mut().calls.end(call),)) };
+        let room = store.data_mut().calls.room(call, piece.len());
+        if let Some(room) = room {
+            store.data().calls.write(call, &piece.as_le_slice(&store)[..room]);
+        }
+        Ok((room.map(|room| room as u32),))
+    })?;
     calls.func_wrap("cancel", |mut store: StoreContextMut<'_, Host>, (call,): (u32,)| {
         store.data_mut().calls.cancel(call);
         Ok(())
@@ -91,6 +125,12 @@ pub(crate) struct Calls {
     running: FuturesUnordered<Running>,
     /// Calls that have ended and were not taken, in the order of their ends.
     done: VecDeque<Done>,
+    /// Streamed calls that run, or whose response was not read.
+    streams: BTreeMap<u32, StreamedCall>,
+    /// Streams for `ready`.
+    ready: VecDeque<u32>,
+    /// Made for the first streamed call.
+    signal: Option<Arc<Signal>>,
     /// Calls that run or were not taken, at most; the guest traps beyond.
     most: usize,
     account: Account,
@@ -99,7 +139,7 @@ pub(crate) struct Calls {
 /// A call that runs.
 struct Running {
     call: u32,
-    outcome: Pin<Box<dyn Future<Output = (Outcome, Charge)> + Send>>,
+    outcome: Pin<Box<dyn Future<Output = (Outcome, Option<Receiving>, Charge)> + Send>>,
 }
 
 impl Future for Running {
@@ -107,7 +147,7 @@ impl Future for Running {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Done> {
         let call = self.call;
-        self.outcome.as_mut().poll(cx).map(|(outcome, held)| Done { call, outcome, _held: held })
+        self.outcome.as_mut().poll(cx).map(|(outcome, rest, held)| Done { call, outcome, rest, _held: held })
     }
 }
 
@@ -115,7 +155,19 @@ impl Future for Running {
 struct Done {
     call: u32,
     outcome: Outcome,
+    /// The rest of a streamed response.
+    rest: Option<Receiving>,
     _held: Charge,
+}
+
+/// The bodies of a call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Bodies {
+    Whole,
+    Streamed {
+        /// True when the guest writes the rest of the request.
+        has_more: bool,
+    },
 }
 
 /// All of it, comparable with that of a fresh instance.
@@ -125,6 +177,9 @@ pub(crate) struct Observed {
     started: u32,
     running: usize,
     done: usize,
+    streams: usize,
+    ready: usize,
+    has_signal: bool,
     most: usize,
 }
 
@@ -132,8 +187,16 @@ impl Calls {
     #[cfg(test)]
     pub(crate) fn observed(&self) -> Observed {
         // `Host` compares its account.
-        let Self { started, running, done, most, account: _ } = self;
-        Observed { started: *started, running: running.len(), done: done.len(), most: *most }
+        let Self { started, running, done, streams, ready, signal, most, account: _ } = self;
+        Observed {
+            started: *started,
+            running: running.len(),
+            done: done.len(),
+            streams: streams.len(),
+            ready: ready.len(),
+            has_signal: signal.is_some(),
+            most: *most,
+        }
     }
 
     pub(crate) fn new(limits: &Limits, account: Account) -> Self {
@@ -141,6 +204,9 @@ impl Calls {
             started: 0,
             running: FuturesUnordered::new(),
             done: VecDeque::new(),
+            streams: BTreeMap::new(),
+            ready: VecDeque::new(),
+            signal: None,
             most: size(limits.max_resources),
             account,
         }
@@ -152,11 +218,15 @@ impl Calls {
             self.started = 0;
             self.running.clear();
             self.done.clear();
+            self.streams.clear();
+            self.ready.clear();
+            // Connections may still wake the streams that they had.
+            self.signal = None;
         }
     }
 
-    fn start(&mut self, request: Request, egress: &mut Egress) -> wasmtime::Result<u32> {
-        if self.running.len() + self.done.len() >= self.most {
+    fn start(&mut self, request: Request, egress: &mut Egress, bodies: Bodies) -> wasmtime::Result<u32> {
+        if self.running.len() + self.done.len() + self.streams.len() >= self.most {
             bail!("more calls than max_resources run or were not taken");
         }
         // A request that makes as many fails before.
@@ -166,32 +236,89 @@ impl Calls {
         if !held.grow(RESOURCE_BYTES) {
             return Err(beyond(self.account.most()));
         }
-        match Sending::prepare(request, egress, &mut held) {
+        match self.prepare(call, request, egress, bodies, &mut held) {
             Ok(sending) => {
-                let outcome = Box::pin(async move {
-                    let outcome = sending.send(&mut held).await;
-                    (outcome, held)
-                });
+                let outcome: Pin<Box<dyn Future<Output = _> + Send>> = match bodies {
+                    Bodies::Whole => Box::pin(async move {
+                        let outcome = sending.send(&mut held).await;
+                        (outcome, None, held)
+                    }),
+                    Bodies::Streamed { .. } => Box::pin(async move {
+                        match sending.open(&mut held).await {
+                            Ok((response, rest)) => (Ok(response), Some(rest), held),
+                            Err(failure) => (Err(failure), None, held),
+                        }
+                    }),
+                };
                 self.running.push(Running { call, outcome });
                 // It sends its request now, while the guest goes on. Whoever waits polls it again.
                 self.poll(&mut Context::from_waker(Waker::noop()));
             }
-            Err(failure) => self.done.push_back(Done { call, outcome: Err(failure), _held: held }),
+            Err(failure) => self.done.push_back(Done { call, outcome: Err(failure), rest: None, _held: held }),
         }
         Ok(call)
     }
 
-    /// Polls the calls that run. Returns whether there is one to take.
+    /// Prepares a call, and its stream if it is streamed.
+    fn prepare(
+        &mut self,
+        call: u32,
+        request: Request,
+        egress: &mut Egress,
+        bodies: Bodies,
+        held: &mut Charge,
+    ) -> Result<Sending, Failure> {
+        if bodies == Bodies::Whole {
+            return Sending::prepare(request, egress, bodies, held);
+        }
+        let mut streaming = self.account.charge();
+        // A piece of the response, which the guest has not read.
+        if !streaming.grow(RESOURCE_BYTES + PIECE_BYTES) {
+            return Err(failure(Reason::Unreachable, beyond(held.most()).to_string()));
+        }
+        let mut sending = Sending::prepare(request, egress, bodies, held)?;
+        let writer = (bodies == Bodies::Streamed { has_more: true }).then(|| {
+            let first = sending.request.body();
+            let left = egress.limits().max_outbound_body_bytes.saturating_sub(first.len() as u64);
+            let (writer, body, overrun) = outgoing(first, left);
+            sending.rest = Some((body, overrun));
+            writer
+        });
+        let recording = sending.outbound.recording().cloned();
+        let waker = self.signal.get_or_insert_default().waker(call);
+        self.streams.insert(call, StreamedCall::new(writer, recording, waker, streaming));
+        Ok(sending)
+    }
+
+    /// Polls the calls that run and the streams that have changed. Returns whether there is one to take, or a number for `ready`.
     fn poll(&mut self, cx: &mut Context<'_>) -> bool {
         while let Poll::Ready(Some(done)) = Pin::new(&mut self.running).poll_next(cx) {
             self.done.push_back(done);
         }
-        !self.done.is_empty()
+        if let Some(signal) = &self.signal {
+            signal.register(cx.waker());
+            for call in signal.changed() {
+                if self.streams.get_mut(&call).is_some_and(StreamedCall::becomes_ready) {
+                    self.ready.push_back(call);
+                }
+            }
+        }
+        self.has_any()
     }
 
-    /// Waits for a call to take, so many microseconds at most. Returns whether there is one, and whether others could run meanwhile.
+    fn has_any(&self) -> bool {
+        !self.done.is_empty() || !self.ready.is_empty()
+    }
+
+    /// Reports whether nothing can happen that ends a wait.
+    fn is_idle(&self) -> bool {
+        self.running.is_empty() && !self.streams.values().any(StreamedCall::is_waiting)
+    }
+
+    /// Waits for a call to take or a stream, so many microseconds at most. Returns whether there is one, and whether others could run
+    /// meanwhile.
     async fn wait(&mut self, timeout: u32) -> (bool, bool) {
-        if !self.done.is_empty() {
+        if self.has_any() {
             return (true, false);
         }
         if timeout == 0 {
@@ -205,7 +332,7 @@ impl Calls {
             }
             let over = match timer.as_mut().as_pin_mut() {
                 Some(timer) => timer.poll(cx).is_ready(),
-                None => self.running.is_empty(),
+                None => self.is_idle(),
             };
             if over {
                 return Poll::Ready(false);
@@ -218,7 +345,47 @@ impl Calls {
     }
 
     fn take(&mut self) -> Option<(u32, Outcome)> {
-        self.done.pop_front().map(|Done { call, outcome, .. }| (call, outcome))
+        let Done { call, outcome, rest, .. } = self.done.pop_front()?;
+        match rest {
+            Some(rest) => {
+                if let Some(stream) = self.streams.get_mut(&call) {
+                    stream.receive(rest);
+                }
+            }
+            None => _ = self.streams.remove(&call),
+        }
+        Some((call, outcome))
+    }
+
+    fn ready(&mut self) -> Option<u32> {
+        let call = self.ready.pop_front()?;
+        if let Some(stream) = self.streams.get_mut(&call) {
+            stream.told();
+        }
+        Some(call)
+    }
+
+    fn read(&mut self, call: u32) -> Piece {
+        let Some(stream) = self.streams.get_mut(&call) else { return Piece::End };
+        let (piece, is_last) = stream.read();
+        if is_last {
+            self.drop_stream(call);
+        }
+        piece
+    }
+
+    fn room(&mut self, call: u32, wanted: usize) -> Option<usize> {
+        self.streams.get_mut(&call)?.room(wanted)
+    }
+
+    fn write(&self, call: u32, bytes: &[u8]) {
+        if let Some(stream) = self.streams.get(&call) {
+            stream.write(bytes);
+        }
+    }
+
+    fn end(&mut self, call: u32) -> Option<u32> {
+        self.streams.get_mut(&call)?.end().then_some(0)
     }
 
     fn cancel(&mut self, call: u32) {
@@ -226,6 +393,13 @@ impl Calls {
         if self.running.iter().any(|running| running.call == call) {
             let running = std::mem::take(&mut self.running).into_iter();
             self.running = running.filter(|running| running.call != call).collect();
+        }
+        self.drop_stream(call);
+    }
+
+    fn drop_stream(&mut self, call: u32) {
+        if self.streams.remove(&call).is_some() {
+            self.ready.retain(|ready| *ready != call);
         }
     }
 }
@@ -240,16 +414,20 @@ struct Sending {
     most: (usize, &'static str),
     /// Bytes of the response's headers at most.
     most_fields: usize,
+    /// The body, when the guest writes more of it.
+    rest: Option<(Outgoing, Overrun)>,
 }
 
 impl Sending {
-    fn prepare(mut request: Request, egress: &mut Egress, held: &mut Charge) -> Result<Self, Failure> {
+    fn prepare(mut request: Request, egress: &mut Egress, bodies: Bodies, held: &mut Charge) -> Result<Self, Failure> {
+        let has_more = bodies == Bodies::Streamed { has_more: true };
         let limits = egress.limits();
         let most_fields = size(limits.max_fields_bytes);
-        let host = (size(limits.max_hostcall_bytes), "max_hostcall_bytes");
+        // A body that the guest reads piece by piece has no limit of the host's.
+        let host = if bodies == Bodies::Whole { size(limits.max_hostcall_bytes) } else { usize::MAX };
         let most = match request.max_bytes as usize {
-            0 => host,
-            bytes if bytes > host.0 => host,
+            0 => (host, HOSTCALL),
+            bytes if bytes > host => (host, HOSTCALL),
             bytes => (bytes, "as the handler asked for"),
         };
         let after = (request.timeout_ms > 0).then(|| ms(request.timeout_ms.into()));
@@ -268,21 +446,23 @@ impl Sending {
         if !held.grow(fields + body + request.url.len() + request.method.len()) {
             return Err(failure(Reason::Unreachable, beyond(held.most()).to_string()));
         }
-        let mut request = lift(request, most_fields).map_err(|detail| failure(Reason::Invalid, detail))?;
+        let mut request = lift(request, has_more, most_fields).map_err(|detail| failure(Reason::Invalid, detail))?;
         if let Some(token) = token {
             let sent = HeaderValue::try_from(format!("Bearer {token}"));
             let sent = sent.map_err(|_| failure(Reason::Invalid, "the token of the sidecar is no header's value"))?;
             request.headers_mut().entry(AUTHORIZATION).or_insert(sent);
         }
         let length = request.body().len();
+        // The body's next piece, and the last one, which the other side has not taken.
+        let writing = if has_more { 2 * PIECE_BYTES } else { 0 };
         let outbound = egress
-            .prepare(&mut request, Some(length as u64), 0)
+            .prepare(&mut request, Some(length as u64), writing)
             .map_err(|refusal| failure(reason(&refusal.code), refusal.why))?;
-        Ok(Self { outbound, request, timeout, most, most_fields })
+        Ok(Self { outbound, request, timeout, most, most_fields, rest: None })
     }
 
     async fn send(self, held: &mut Charge) -> Outcome {
-        let Self { mut outbound, request, timeout, most, most_fields } = self;
+        let Self { mut outbound, request, timeout, most, most_fields, rest: _ } = self;
         if let Some(call) = outbound.recording() {
             call.data(request.body());
         }
@@ -291,13 +471,7 @@ impl Sending {
         held.shrink(held.bytes() - RESOURCE_BYTES);
         let (parts, body) = sent.map_err(|error| sending_failed(&error))?.into_parts();
         let received = async {
-            let fields: usize = parts.headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
-            if fields > most_fields {
-                return Err(Unread::TooLarge(most_fields, "max_fields_bytes"));
-            }
-            if !held.grow(fields_weight(&parts.headers)) {
-                return Err(Unread::NoRoom(held.most()));
-            }
+            hold_fields(&parts.headers, most_fields, held)?;
             collect(body, most, held).await
         };
         let received = match timeout {
@@ -315,6 +489,48 @@ impl Sending {
     }
 }
 
+impl Sending {
+    /// Sends the request of a streamed call. Returns the head of the response with the first piece, and the rest.
+    async fn open(self, held: &mut Charge) -> Result<(Response, Receiving), Failure> {
+        let Self { mut outbound, request, timeout, most, most_fields, rest } = self;
+        if let Some(call) = outbound.recording() {
+            call.data(request.body());
+        }
+        let (request, overrun) = match rest {
+            Some((body, overrun)) => (request.map(|_| body.boxed_unsync()), Some(overrun)),
+            None => (request.map(whole), None),
+        };
+        let sent = outbound.send(request, timeout.map(|(_, after)| after)).await;
+        held.shrink(held.bytes() - RESOURCE_BYTES);
+        let sent = sent.map_err(|error| match &overrun {
+            Some(overrun) if overrun.happened() => Unread::RequestTooLong.failure(outbound.name()),
+            _ => sending_failed(&error),
+        });
+        let (parts, body) = sent?.into_parts();
+        hold_fields(&parts.headers, most_fields, held).map_err(|unread| {
+            let failure = unread.failure(outbound.name());
+            outbound.failed(&failure.detail);
+            failure
+        })?;
+        let mut receiving = Receiving::new(outbound, body, most, timeout, overrun);
+        let body = receiving.first().await;
+        let response = Response { status: parts.status.as_u16(), headers: lower(&parts.headers), body };
+        Ok((response, receiving))
+    }
+}
+
+/// Charges the headers of a response.
+fn hold_fields(headers: &HeaderMap, most: usize, held: &mut Charge) -> Result<(), Unread> {
+    let fields: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+    if fields > most {
+        return Err(Unread::TooLarge(most, "max_fields_bytes"));
+    }
+    if !held.grow(fields_weight(headers)) {
+        return Err(Unread::NoRoom(held.most()));
+    }
+    Ok(())
+}
+
 /// The reason why a response was not read to its end.
 enum Unread {
     TooLarge(usize, &'static str),
@@ -322,6 +538,8 @@ enum Unread {
     NoRoom(usize),
     /// The time of the guest is over.
     Late(Duration),
+    /// The guest has written more than the host sends.
+    RequestTooLong,
     Body(BodyError),
 }
 
@@ -337,6 +555,10 @@ impl Unread {
             Self::Late(after) => failure(
                 Reason::Timeout,
                 format!("the response of {name} was not complete within {} ms", after.as_millis()),
+            ),
+            Self::RequestTooLong => failure(
+                Reason::Invalid,
+                format!("the body of the request to {name} is longer than the host sends (max_outbound_body_bytes)"),
             ),
             Self::Body(error @ BodyError::Timeout(_)) => {
                 failure(Reason::Timeout, format!("the response of {name} broke off: {error}"))
@@ -419,7 +641,7 @@ fn at_sidecar(text: &str, environment: &[(String, String)]) -> Option<(String, O
 }
 
 /// Converts a record to a request. The error describes an invalid one, without values of the guest's.
-fn lift(record: Request, most_fields: usize) -> Result<http::Request<Bytes>, String> {
+fn lift(record: Request, has_more: bool, most_fields: usize) -> Result<http::Request<Bytes>, String> {
     let Request { method, url, headers: fields, body, .. } = record;
     let method = Method::from_bytes(method.as_bytes()).map_err(|_| "its method is none of HTTP")?;
     if method == Method::CONNECT {
@@ -451,6 +673,9 @@ fn lift(record: Request, most_fields: usize) -> Result<http::Request<Bytes>, Str
             return Err(format!("{name} is the host's to set"));
         }
         if name == CONTENT_LENGTH {
+            if has_more {
+                return Err("the length of a streamed body is not known".to_string());
+            }
             if value != length {
                 return Err("its content-length is not the length of its body".to_string());
             }

@@ -1,6 +1,7 @@
 //! Calls and log lines by `sdk:core/calls` and `sdk:core/log`.
 
 pub(super) mod peer;
+mod streams;
 
 use std::collections::HashSet;
 

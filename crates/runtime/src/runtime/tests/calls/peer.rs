@@ -23,6 +23,8 @@ pub(crate) struct Peer {
     seen: Mutex<Vec<String>>,
     /// Requests that were given up before they were answered.
     given_up: AtomicUsize,
+    /// Pieces of endless bodies.
+    pieces: AtomicUsize,
     pair: Barrier,
     gate: Semaphore,
 }
@@ -31,6 +33,15 @@ pub(crate) struct Peer {
 struct Unanswered<'a>(&'a Peer);
 
 impl Drop for Unanswered<'_> {
+    fn drop(&mut self) {
+        self.0.given_up.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Counts a body as given up, unless it was sent to its end.
+struct Unsent(Arc<Peer>);
+
+impl Drop for Unsent {
     fn drop(&mut self) {
         self.0.given_up.fetch_add(1, Ordering::Relaxed);
     }
@@ -45,8 +56,8 @@ fn in_pieces(pieces: impl Stream<Item = io::Result<&'static str>> + Send + 'stat
 
 impl Peer {
     pub(crate) fn new() -> Arc<Self> {
-        let (seen, given_up) = (Mutex::default(), AtomicUsize::new(0));
-        Arc::new(Self { seen, given_up, pair: Barrier::new(2), gate: Semaphore::new(0) })
+        let (seen, given_up, pieces) = (Mutex::default(), AtomicUsize::new(0), AtomicUsize::new(0));
+        Arc::new(Self { seen, given_up, pieces, pair: Barrier::new(2), gate: Semaphore::new(0) })
     }
 
     pub(crate) fn seen(&self) -> Vec<String> {
@@ -57,7 +68,26 @@ impl Peer {
         self.given_up.load(Ordering::Relaxed)
     }
 
-    async fn answer(&self, request: Request<Incoming>) -> Response<PeerBody> {
+    /// How many pieces of endless bodies were sent.
+    pub(crate) fn pieces(&self) -> usize {
+        self.pieces.load(Ordering::Relaxed)
+    }
+
+    /// A body without an end: pieces of so many bytes, after a pause each.
+    fn endless(self: &Arc<Self>, size: usize, pause: Duration) -> PeerBody {
+        let piece = Bytes::from(vec![b'x'; size]);
+        let pieces = stream::unfold(Unsent(Arc::clone(self)), move |peer| {
+            let piece = piece.clone();
+            async move {
+                tokio::time::sleep(pause).await;
+                peer.0.pieces.fetch_add(1, Ordering::Relaxed);
+                Some((Ok(Frame::data(piece)), peer))
+            }
+        });
+        StreamBody::new(pieces).boxed_unsync()
+    }
+
+    async fn answer(self: &Arc<Self>, request: Request<Incoming>) -> Response<PeerBody> {
         let (parts, body) = request.into_parts();
         let whole = |bytes: Vec<u8>| Full::new(Bytes::from(bytes)).map_err(|never| match never {}).boxed_unsync();
         let token = parts.headers.get("authorization").map(|value| value.to_str().unwrap());
@@ -86,6 +116,10 @@ impl Peer {
                 });
                 return response.body(in_pieces(stream::iter([Ok("piece")]).chain(error))).unwrap();
             }
+            "/endless" => return response.body(self.endless(64 * 1024, Duration::ZERO)).unwrap(),
+            "/trickle" => return response.body(self.endless(1, Duration::from_millis(5))).unwrap(),
+            "/mirror" => return response.body(body.map_err(io::Error::other).boxed_unsync()).unwrap(),
+            "/early" => return response.status(202).body(whole(Vec::new())).unwrap(),
             "/stall" => {
                 let stalled = stream::iter([Ok("piece")]).chain(stream::pending());
                 return response.body(in_pieces(stalled)).unwrap();
