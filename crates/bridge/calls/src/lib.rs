@@ -1,6 +1,6 @@
 //! The implementation of `sdk:core/calls` and `sdk:core/log` on servers other than Tenon's.
 //!
-//! It translates calls, which are whole records, to the streams and resources of `wasi:http`. It has no retries,
+//! It translates calls, which are records and numbers, to the streams and resources of `wasi:http`. It has no retries,
 //! redirects or cookies. It is a part of the engine (`crates/engine`), and a component of its kind plugs it
 //! into the engine's imports (`crates/engine/wrappers.mjs`). Tenon's runtime has an implementation of its own.
 //!

@@ -8,8 +8,8 @@ use crate::bindings::wasi::http::types::{Fields, Method, OutgoingRequest, Scheme
 use crate::engine::get_environment;
 use crate::failure::failure;
 
-/// Makes the request without its body.
-pub fn outgoing(request: &Request) -> Result<OutgoingRequest, Failure> {
+/// Makes the request without its body, whose length is not known when the handler writes more.
+pub fn outgoing(request: &Request, has_more: bool) -> Result<OutgoingRequest, Failure> {
     let invalid = |detail: &str| failure(Reason::Invalid, detail);
     let (url, token) = match request.url.strip_prefix("sidecar:") {
         Some(rest) => at_sidecar(rest).ok_or_else(|| failure(Reason::Refused, "there is no such sidecar"))?,
@@ -17,9 +17,12 @@ pub fn outgoing(request: &Request) -> Result<OutgoingRequest, Failure> {
     };
     let url = Url::parse(&url).ok_or_else(|| invalid("the URL is not an absolute one of http or https"))?;
     let fields = Fields::new();
-    let length = request.body.as_ref().map(|body| body.len().to_string().into_bytes());
+    let length = request.body.as_ref().filter(|_| !has_more).map(|body| body.len().to_string().into_bytes());
     for (name, value) in &request.headers {
         if name.eq_ignore_ascii_case("content-length") {
+            if has_more {
+                return Err(invalid("the length of a streamed body is not known"));
+            }
             if length.as_ref().is_some_and(|length| length != value) {
                 return Err(invalid("the length is not that of the body"));
             }
