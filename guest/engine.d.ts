@@ -61,6 +61,43 @@ declare module "tenon:engine" {
   /** Returns a random UUID, version 4. */
   export function randomUuid(): string;
 
+  // call-streams.c: streamed calls (`wit/calls.wit`). A handle is never used again; functions of one that has ended do nothing.
+  /** A failure: the number of a case of `reason`, and a sentence. */
+  interface CallFailure {
+    readonly reason: number;
+    readonly detail: string;
+  }
+  /** Starts a call and returns its handle. With `hasMore`, `writeStream` sends the rest of the body. */
+  export function startStream(
+    call: {
+      readonly method: string;
+      readonly url: string;
+      readonly headers: readonly (readonly [name: string, value: Uint8Array])[];
+      readonly body: Uint8Array | undefined;
+      readonly timeoutMs: number;
+      readonly maxBytes: number;
+    },
+    hasMore: boolean,
+  ): number;
+  /** The head of the response, and the first piece of its body, or all of it. It can be asked for once. */
+  export function streamHead(handle: number): StreamHead | Promise<StreamHead>;
+  type StreamHead =
+    | CallFailure
+    | {
+        readonly status: number;
+        readonly headers: readonly [name: string, value: Uint8Array][];
+        readonly body: Uint8Array<ArrayBuffer>;
+      };
+  type StreamPiece = Uint8Array<ArrayBuffer> | undefined | CallFailure;
+  /** Reads the next piece; undefined is the end. Only one read may be pending. */
+  export function readStream(handle: number): StreamPiece | Promise<StreamPiece>;
+  /** Writes a piece, or without one the end. Returns the number of accepted bytes; undefined when no more are wanted. */
+  export function writeStream(handle: number, piece: Uint8Array | undefined): number | undefined;
+  /** Waits until a write may be accepted, after one of which not all bytes were. */
+  export function streamRoom(handle: number): Promise<undefined> | undefined;
+  /** Ends a call wherever it is. */
+  export function cancelStream(handle: number): void;
+
   // linked.c: WebAssembly modules that a handler imports. Without any, all of these trap.
   /** Returns the numbers of a module's first function and first memory, or undefined when the component lacks it. */
   export function linkedFind(low: number, high: number): readonly [functions: number, memories: number] | undefined;

@@ -23,11 +23,23 @@ export interface EngineResponse {
   readonly body: Uint8Array | undefined;
 }
 
+/** A response of the host that arrives piece by piece: "later" is a pause, and a number the reason of a failure. */
+export interface StreamedResponse extends EngineResponse {
+  readonly pieces?: readonly (Uint8Array | "later" | number)[];
+}
+
 /** The host: its answers, clock and random bytes. */
 export interface Host {
   readonly environment?: Readonly<Record<string, string>>;
   /** Answers a call, at once; a number is a reason of a failure. */
-  call?(request: EngineRequest): EngineResponse | number;
+  call?(request: EngineRequest): StreamedResponse | number;
+  /**
+   * Takes a piece of a streamed request, or its end; returns the number of accepted bytes, or undefined. Without this, a request is
+   * complete when it is answered.
+   */
+  write?(piece: Uint8Array | undefined): number | undefined;
+  /** Gets the numbers of calls that were cancelled. */
+  cancelled?(call: number): void;
   /** Milliseconds that stand still unless the engine waits. The time of day begins there, too. */
   now?: number;
   /** Fills the bytes; Node's generator when it is left out. */
@@ -118,7 +130,10 @@ export function startEngine(file: string | URL, source: string, host: Host = {})
   const decoder = new TextDecoder();
   let printed = "";
   let now = host.now ?? Date.now();
-  const outcomes: { readonly number: number; readonly result: EngineResponse | number }[] = [];
+  const outcomes: { readonly number: number; readonly result: StreamedResponse | number }[] = [];
+  const unsent = new Map<number, { readonly request: EngineRequest; readonly pieces: Uint8Array[] }>();
+  const unread = new Map<number, (Uint8Array | "later" | number)[]>();
+  const ready: number[] = [];
   let lastCall = 0;
 
   const bytes = () => new Uint8Array(memory.buffer);
@@ -154,6 +169,7 @@ export function startEngine(file: string | URL, source: string, host: Host = {})
       number,
       number,
     ];
+    const hasMore = given[11] !== undefined && given[11] !== 0 && host.write === undefined;
     const request: EngineRequest = {
       method: text(methodAt, methodLength),
       path: text(urlAt, urlLength),
@@ -161,11 +177,12 @@ export function startEngine(file: string | URL, source: string, host: Host = {})
       body: hasBody ? copy(bodyAt, bodyLength) : undefined,
     };
     lastCall++;
-    outcomes.push({ number: lastCall, result: host.call?.(request) ?? 0 });
+    if (hasMore) unsent.set(lastCall, { request, pieces: [request.body ?? new Uint8Array()] });
+    else outcomes.push({ number: lastCall, result: host.call?.(request) ?? 0 });
     return lastCall;
   };
   const wait = (timeout: number): number => {
-    if (outcomes.length > 0) return 1;
+    if (outcomes.length > 0 || ready.length > 0) return 1;
     if (timeout >>> 0 !== 0xffff_ffff) now += (timeout >>> 0) / 1000;
     return 0;
   };
@@ -176,19 +193,55 @@ export function startEngine(file: string | URL, source: string, host: Host = {})
       return;
     }
     const { number, result } = outcome;
+    if (typeof result !== "number" && result.pieces !== undefined) unread.set(number, [...result.pieces]);
     const isFailure = typeof result === "number";
     const rest = isFailure
       ? [result, ...put(`reason ${result}`)]
       : [result.status, ...putPairs(result.headers), ...put(result.body ?? new Uint8Array())];
     words().set([1, number, isFailure ? 1 : 0, ...rest], at / 4);
   };
+  const read = (number: number, at: number): void => {
+    const piece = unread.get(number)?.shift();
+    if (piece === "later") {
+      ready.push(number);
+      bytes()[at] = 1;
+    } else if (piece instanceof Uint8Array) {
+      const placed = put(piece);
+      words().set([0, ...placed], at / 4);
+    } else if (typeof piece === "number") {
+      const placed = put(`reason ${piece}`);
+      words().set([3, piece, ...placed], at / 4);
+    } else bytes()[at] = 2;
+  };
+  const write = (number: number, hasPiece: number, pieceAt: number, length: number, at: number): void => {
+    const piece = hasPiece === 0 ? undefined : copy(pieceAt, length);
+    const rest = unsent.get(number);
+    if (piece !== undefined) rest?.pieces.push(piece);
+    else if (rest !== undefined) {
+      unsent.delete(number);
+      outcomes.push({ number, result: host.call?.({ ...rest.request, body: Buffer.concat(rest.pieces) }) ?? 0 });
+    }
+    const accepted = host.write ? host.write(piece) : length;
+    if (accepted !== undefined && accepted < length) ready.push(number);
+    words().set([accepted === undefined ? 0 : 1, accepted ?? 0], at / 4);
+  };
   const random = (into: Uint8Array) => (host.random ? host.random(into) : void crypto.getRandomValues(into));
   const imports: Record<string, Record<string, (...given: never[]) => unknown>> = {
     "sdk:core/calls@0.1.0": {
       start,
+      "start-streamed": start,
       wait,
       take,
+      read,
+      write,
+      ready: (at: number) => {
+        const number = ready.shift();
+        words().set([number === undefined ? 0 : 1, number ?? 0], at / 4);
+      },
       cancel: (number: number) => {
+        host.cancelled?.(number);
+        unread.delete(number);
+        unsent.delete(number);
         const index = outcomes.findIndex((each) => each.number === number);
         if (index !== -1) outcomes.splice(index, 1);
       },

@@ -84,9 +84,34 @@ uint32_t host_start(const uint8_t *method, uint32_t method_length, const uint8_t
   return last_call;
 }
 
+uint32_t host_start_streamed(const uint8_t *method, uint32_t method_length, const uint8_t *url, uint32_t url_length,
+                             const Pair *headers, uint32_t header_count, uint32_t has_body, const uint8_t *body, uint32_t body_length,
+                             uint32_t timeout_ms, uint32_t max_bytes, uint32_t has_more) {
+  (void)has_more;
+  return host_start(method, method_length, url, url_length, headers, header_count, has_body, body, body_length, timeout_ms, max_bytes);
+}
+
+// Now and then a stream has something, or has ended, whatever it is.
+void host_ready(Number *call) { *call = (Number){last_call && any(3) == 0, 1 + any(last_call)}; }
+
+void host_read(uint32_t call, Piece *piece) {
+  (void)call;
+  memset(piece, 0, sizeof *piece);
+  uint32_t kind = any(10);
+  piece->kind = kind < 4 ? PIECE_BYTES : kind < 8 ? PIECE_LATER : kind == 8 ? PIECE_END : PIECE_FAILED;
+  if (piece->kind == PIECE_BYTES) piece->bytes = bytes();
+  if (piece->kind == PIECE_FAILED) piece->failure.reason = any(6), piece->failure.detail = text();
+}
+
+void host_write_piece(uint32_t call, uint32_t has_piece, const uint8_t *piece, uint32_t length, Number *accepted) {
+  (void)call;
+  if (has_piece) look(piece, length);
+  *accepted = (Number){any(6) != 0, any(3) ? length : any(length + 1)};
+}
+
 uint32_t host_wait(uint32_t timeout_us) {
   if (timeout_us != UINT32_MAX) now += (uint64_t)timeout_us * 1000;
-  else if (running_count == 0) return 0;
+  else if (running_count == 0) return any(2);
   // Now and then the host has ended everything.
   if (any(50) == 0) running_count = 0;
   return running_count != 0 && any(3) != 0;

@@ -96,16 +96,44 @@ const list = () =>
     odd,
   );
 const numbers = [];
+const outgoing = () => ({
+  method: any(9) ? "GET" : odd(),
+  url: any(9) ? "http://x/" : odd(),
+  headers: list(),
+  body: any(2) ? undefined : value(),
+  timeoutMs: any(9) ? any(1000) : odd(),
+  maxBytes: any(9) ? any(1000) : odd(),
+});
+const streams = [];
+const stream = () => {
+  if (any(4) === 0) streams.push(engine.startStream(outgoing(), any(2) ? any(2) === 0 : odd()));
+  if (streams.length > 30) streams.splice(0, any(20));
+  const handle = any(9) ? streams[any(streams.length || 1)] : odd();
+  const made = pick(
+    () => engine.streamHead(handle),
+    () => engine.readStream(handle),
+    () => engine.readStream(handle),
+    () => engine.writeStream(handle, any(5) ? value() : undefined),
+    () => engine.streamRoom(handle),
+    () => any(3) === 0 && engine.cancelStream(handle),
+  );
+  // What a promise is resolved with is asked for this, while the engine settles.
+  if (any(30) === 0) {
+    const name = "then";
+    Object.defineProperty(Object.prototype, name, {
+      configurable: true,
+      get() {
+        delete Object.prototype[name];
+        for (let index = any(4); index > 0; index--) attempt({});
+      },
+    });
+  }
+  if (typeof made?.then === "function" && any(2)) return made.then(() => stream());
+  return made;
+};
 const call = () => {
   const made = engine.startCall(
-    {
-      method: any(9) ? "GET" : odd(),
-      url: any(9) ? "http://x/" : odd(),
-      headers: list(),
-      body: any(2) ? undefined : value(),
-      timeoutMs: any(9) ? any(1000) : odd(),
-      maxBytes: any(9) ? any(1000) : odd(),
-    },
+    outgoing(),
     any(2)
       ? undefined
       : (number) => {
@@ -146,7 +174,7 @@ const texts = () => {
 // Any native function with any arguments. What it returns, such as a handle, is an argument of later ones. Those of cryptography
 // compare lengths with their block in Rust, and trap.
 const trapping =
-  /^(?:rsa|oaep|pss|pkcs1|ec|ed25519|x25519|gcm|cbc|ctr|kw|hkdf|pbkdf2|scrypt)|^(?:startCall|cancelCall|setAsyncContext)$|^linked/;
+  /^(?:rsa|oaep|pss|pkcs1|ec|ed25519|x25519|gcm|cbc|ctr|kw|hkdf|pbkdf2|scrypt)|^(?:startCall|cancelCall|setAsyncContext|startStream)$|^linked/;
 const natives = Object.entries(engine)
   .filter(([name]) => !trapping.test(name))
   .map(([, native]) => native);
@@ -201,6 +229,9 @@ const act = (request) =>
     linked,
     call,
     call,
+    stream,
+    stream,
+    stream,
     timer,
     timer,
     texts,

@@ -49,7 +49,26 @@ typedef struct {
   };
 } Outcome;
 
-_Static_assert(sizeof(Pair) == 16 && sizeof(Response) == 24 && sizeof(Outcome) == 32, "the Canonical ABI has other sizes");
+// `piece` of sdk:core/calls.
+typedef struct {
+  enum : uint8_t { PIECE_BYTES, PIECE_LATER, PIECE_END, PIECE_FAILED } kind;
+  union {
+    Bytes bytes;
+    struct {
+      uint8_t reason;
+      Bytes detail;
+    } failure;
+  };
+} Piece;
+
+// option<u32>.
+typedef struct {
+  uint8_t is_some;
+  uint32_t value;
+} Number;
+
+_Static_assert(sizeof(Pair) == 16 && sizeof(Response) == 24 && sizeof(Outcome) == 32 && sizeof(Piece) == 16 && sizeof(Number) == 8,
+               "the Canonical ABI has other sizes");
 
 #define IMPORT(module, name) __attribute__((import_module(module), import_name(name)))
 
@@ -58,10 +77,18 @@ IMPORT(CALLS, "start")
 uint32_t host_start(const uint8_t *method, uint32_t method_length, const uint8_t *url, uint32_t url_length, const Pair *headers,
                     uint32_t header_count, uint32_t has_body, const uint8_t *body, uint32_t body_length, uint32_t timeout_ms,
                     uint32_t max_bytes);
-// Returns whether a call has ended, after this many microseconds at most; UINT32_MAX is no limit.
+IMPORT(CALLS, "start-streamed")
+uint32_t host_start_streamed(const uint8_t *method, uint32_t method_length, const uint8_t *url, uint32_t url_length,
+                             const Pair *headers, uint32_t header_count, uint32_t has_body, const uint8_t *body, uint32_t body_length,
+                             uint32_t timeout_ms, uint32_t max_bytes, uint32_t has_more);
+// Returns whether a call has ended, or a stream is ready, after this many microseconds at most; UINT32_MAX is no limit.
 IMPORT(CALLS, "wait") uint32_t host_wait(uint32_t timeout_us);
 IMPORT(CALLS, "take") void host_take(Outcome *outcome);
 IMPORT(CALLS, "cancel") void host_cancel(uint32_t call);
+IMPORT(CALLS, "ready") void host_ready(Number *call);
+IMPORT(CALLS, "read") void host_read(uint32_t call, Piece *piece);
+IMPORT(CALLS, "write")
+void host_write_piece(uint32_t call, uint32_t has_piece, const uint8_t *piece, uint32_t length, Number *accepted);
 
 enum { OUT, ERR };
 IMPORT("sdk:core/log@0.1.0", "write") void host_write(uint32_t output, const uint8_t *text, uint32_t length);

@@ -49,8 +49,7 @@ static const char *read_text(JSContext *ctx, JSValueConst call, JSAtom name, siz
   return text;
 }
 
-// Starts the call {method, url, headers, body, timeoutMs, maxBytes} with parts that were checked; returns its number, or 0.
-static uint32_t start(JSContext *ctx, JSValueConst call) {
+uint32_t start_host_call(JSContext *ctx, JSValueConst call, Bodies bodies) {
   uint32_t number = 0, timeout, most;
   size_t method_length = 0, url_length = 0;
   ReadMark mark = read_mark();
@@ -64,8 +63,12 @@ static uint32_t start(JSContext *ctx, JSValueConst call) {
       read_number(ctx, call, atom_maxBytes, &most) && read_pairs(ctx, headers, &pairs) &&
       // Last, because nothing of the program's runs after it.
       (JS_IsUndefined(body) || bytes_of(ctx, body, &bytes))) {
-    number = host_start((const uint8_t *)method, method_length, (const uint8_t *)url, url_length, pairs.at, pairs.length,
-                        !JS_IsUndefined(body), bytes.at, bytes.length, timeout, most);
+    const uint8_t *method_at = (const uint8_t *)method, *url_at = (const uint8_t *)url;
+    bool has_body = !JS_IsUndefined(body);
+    number = bodies == WHOLE ? host_start(method_at, method_length, url_at, url_length, pairs.at, pairs.length, has_body, bytes.at,
+                                          bytes.length, timeout, most)
+                             : host_start_streamed(method_at, method_length, url_at, url_length, pairs.at, pairs.length, has_body,
+                                                   bytes.at, bytes.length, timeout, most, bodies == STREAMED_WITH_MORE);
   }
   // The host has copied all of it.
   release_read(mark);
@@ -78,7 +81,7 @@ static uint32_t start(JSContext *ctx, JSValueConst call) {
 
 // startCall(call, started?): a promise of {status, headers, body} or {reason, detail}. `started` is called with the call's number.
 static JSValue start_call(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
-  uint32_t number = start(ctx, argv[0]);
+  uint32_t number = start_host_call(ctx, argv[0], WHOLE);
   if (!number) return JS_EXCEPTION;
   JSValue functions[2];
   JSValue promise = JS_NewPromiseCapability(ctx, functions);
@@ -109,7 +112,7 @@ static JSValue take_pending(uint32_t number) {
   return JS_UNDEFINED;
 }
 
-static void settle(JSContext *ctx, JSValue resolve, JSValue outcome) {
+void settle(JSContext *ctx, JSValue resolve, JSValue outcome) {
   JSValue result = JS_Call(ctx, resolve, JS_UNDEFINED, 1, (JSValueConst *)&outcome);
   if (JS_IsException(result)) print_exception("");
   JS_FreeValue(ctx, result);
@@ -117,11 +120,16 @@ static void settle(JSContext *ctx, JSValue resolve, JSValue outcome) {
   JS_FreeValue(ctx, resolve);
 }
 
-static JSValue new_failure(JSContext *ctx, uint8_t reason, Bytes detail) {
+JSValue new_failure(JSContext *ctx, uint8_t reason, Bytes detail) {
   JSValue failure = JS_NewObject(ctx);
   JS_DefinePropertyValue(ctx, failure, atom_reason, JS_NewInt32(ctx, reason), JS_PROP_C_W_E);
   JS_DefinePropertyValue(ctx, failure, atom_detail, new_text(ctx, detail), JS_PROP_C_W_E);
   return failure;
+}
+
+JSValue new_ended(JSContext *ctx) {
+  static const char detail[] = "the host has ended the call";
+  return new_failure(ctx, 5, (Bytes){(const uint8_t *)detail, sizeof detail - 1});
 }
 
 // cancelCall(number, outcome): ends a call, whose promise is resolved with this.
@@ -162,22 +170,22 @@ void settle_calls(void) {
                                        : new_answer(context, &outcome);
     arguments_forget(mark);
     JSValue resolve = take_pending(outcome.call);
-    if (JS_IsUndefined(resolve)) JS_FreeValue(context, value);
-    else settle(context, resolve, value);
+    if (!JS_IsUndefined(resolve)) settle(context, resolve, value);
+    else if (!settle_head(outcome.call, value, outcome.is_failure)) JS_FreeValue(context, value);
   }
-  if (taken) return;
+  if (settle_streams() || taken) return;
   // The host has ended them, as it does with the request that they belong to.
-  static const char detail[] = "the host has ended the call";
   while (count) {
     uint32_t number = pending[0].number;
-    JSValue failure = new_failure(context, 5, (Bytes){(const uint8_t *)detail, sizeof detail - 1});
-    settle(context, take_pending(number), failure);
+    settle(context, take_pending(number), new_ended(context));
   }
+  end_streams();
 }
 
-bool has_calls(void) { return count != 0; }
+bool has_calls(void) { return count != 0 || has_streams(); }
 
 void cancel_calls(void) {
+  cancel_streams();
   while (count) {
     host_cancel(pending[--count].number);
     JS_FreeValue(context, pending[count].resolve);

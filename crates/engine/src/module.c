@@ -23,6 +23,7 @@ static const struct {
 } topics[] = {
     {async_context_functions, ASYNC_CONTEXT_FUNCTIONS},
     {call_functions, CALL_FUNCTIONS},
+    {call_stream_functions, CALL_STREAM_FUNCTIONS},
     {class_name_functions, CLASS_NAME_FUNCTIONS},
     {console_functions, CONSOLE_FUNCTIONS},
     {digest_functions, DIGEST_FUNCTIONS},

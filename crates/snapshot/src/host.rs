@@ -16,6 +16,9 @@ const WALL: &str = "wasi:clocks/wall-clock@0.2.10";
 const RANDOM: &str = "wasi:random/random@0.2.10";
 const ENVIRONMENT: &str = "wasi:cli/environment@0.2.10";
 
+/// The case `end` of `piece`.
+const END: u8 = 2;
+
 /// The engine's function that allocates memory for results (Canonical ABI).
 pub(crate) const REALLOC: &str = "cabi_realloc";
 
@@ -98,6 +101,28 @@ fn define(linker: &mut Linker<Host>) -> Result<()> {
             Ok(rehearsal.started)
         },
     )?;
+    linker.func_wrap(
+        CALLS,
+        "start-streamed",
+        // The same, and whether more of the body follows.
+        |mut guest: Guest<'_>,
+         _: u32,
+         _: u32,
+         _: u32,
+         _: u32,
+         _: u32,
+         _: u32,
+         _: u32,
+         _: u32,
+         _: u32,
+         _: u32,
+         _: u32,
+         _: u32| {
+            let rehearsal = rehearsal(&mut guest, "start-streamed", CALLS)?;
+            rehearsal.started += 1;
+            Ok(rehearsal.started)
+        },
+    )?;
     linker.func_wrap(CALLS, "wait", |mut guest: Guest<'_>, timeout: u32| {
         let rehearsal = rehearsal(&mut guest, "wait", CALLS)?;
         let has_ended = rehearsal.taken < rehearsal.started;
@@ -107,8 +132,14 @@ fn define(linker: &mut Linker<Host>) -> Result<()> {
         Ok(u32::from(has_ended))
     })?;
     linker.func_wrap(CALLS, "take", take)?;
-    linker
-        .func_wrap(CALLS, "cancel", |mut guest: Guest<'_>, _: u32| rehearsal(&mut guest, "cancel", CALLS).map(drop))?;
+    // A streamed response is whole when it is taken, and all of a request is accepted.
+    linker.func_wrap(CALLS, "ready", |mut guest: Guest<'_>, at: u32| write(&mut guest, at, &[0]))?;
+    linker.func_wrap(CALLS, "read", |mut guest: Guest<'_>, _: u32, at: u32| write(&mut guest, at, &[END]))?;
+    linker.func_wrap(CALLS, "write", |mut guest: Guest<'_>, _: u32, _: u32, _: u32, length: u32, at: u32| {
+        write(&mut guest, at, &words([1, length]))
+    })?;
+    // After a rehearsal, too: the engine ends what it has left open.
+    linker.func_wrap(CALLS, "cancel", |_: Guest<'_>, _: u32| {})?;
     linker.func_wrap(LOG, "write", |mut guest: Guest<'_>, _: u32, at: u32, length: u32| {
         let (memory, host) = memory(&mut guest)?;
         let text = memory.get(at as usize..).and_then(|rest| rest.get(..length as usize));
