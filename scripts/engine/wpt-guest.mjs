@@ -261,9 +261,11 @@ async function work() {
 /** Defines the parts of a worker that components lack. */
 function before(url) {
   return `
-import { cancelCall, startCall } from "tenon:engine";
+import { cancelCall, cancelStream, readStream, startCall, startStream, streamHead, streamRoom, writeStream } from "tenon:engine";
 globalThis[Symbol.for("tenon.calls")] = startCall;
 globalThis[Symbol.for("tenon.cancel")] = cancelCall;
+globalThis[Symbol.for("tenon.call-streams")] =
+  { start: startStream, head: streamHead, read: readStream, write: writeStream, room: streamRoom, cancel: cancelStream };
 globalThis.GLOBAL = { isWindow: () => false, isWorker: () => true, isShadowRealm: () => false };
 globalThis.window = globalThis;
 globalThis.Window = { prototype: {} };

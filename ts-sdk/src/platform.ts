@@ -98,6 +98,7 @@ interface PlatformGlobals {
   [streamKey]?: StreamStep | undefined;
   [callsKey]?: StartCall;
   [cancelKey]?: CancelCall;
+  [callStreamsKey]?: CallStreams;
   [uploadKey]?: UploadStep;
 }
 
@@ -157,16 +158,44 @@ export interface OutgoingCall {
   readonly maxBytes: number;
 }
 
-/** The outcome of a call: a response, or a reason (the number of a case of `reason`) and a sentence. */
+/** The outcome of a call: a response, or a failure. */
 export type CallOutcome =
   | { readonly status: number; readonly headers: readonly RawHeader[]; readonly body: Uint8Array<ArrayBuffer> }
-  | { readonly reason: number; readonly detail: string };
+  | CallFailure;
+
+/** A failed call: a reason (the number of a case of `reason`) and a sentence. */
+export interface CallFailure {
+  readonly reason: number;
+  readonly detail: string;
+}
 
 /** Makes a call. `started` gets its number. */
 export type StartCall = (call: OutgoingCall, started?: (call: number) => void) => Promise<CallOutcome>;
 
 /** Ends a call, whose promise is resolved with this outcome. Does nothing for a call that has ended. */
 export type CancelCall = (call: number, outcome: CallOutcome) => void;
+
+/** A piece of a response's body; `undefined` is its end. */
+export type CallPiece = Uint8Array<ArrayBuffer> | undefined | CallFailure;
+
+/** Streamed calls of the host, by handles (`wit/calls.wit`). A handle of a call that has ended does nothing. */
+export interface CallStreams {
+  /** Starts a call. With `hasMore`, `write` sends the rest of the body. */
+  start(call: OutgoingCall, hasMore: boolean): number;
+  /** The head of the response, with the first piece of its body or all of it. It can be asked for once. */
+  head(handle: number): CallOutcome | Promise<CallOutcome>;
+  /** Reads the next piece. Only one read may be pending. */
+  read(handle: number): CallPiece | Promise<CallPiece>;
+  /** Writes a piece, or without one the end. Returns the number of accepted bytes; `undefined` when no more are wanted. */
+  write(handle: number, piece: Uint8Array | undefined): number | undefined;
+  /** Waits until a write may be accepted. */
+  room(handle: number): Promise<unknown> | undefined;
+  /** Ends a call wherever it is. */
+  cancel(handle: number): void;
+}
+
+/** The key of the global for streamed calls; absent in components that other tools made. */
+export const callStreamsKey: unique symbol = Symbol.for("tenon.call-streams") as never;
 
 /** The key of the global that makes calls in one piece; absent in components that other tools made. */
 export const callsKey: unique symbol = Symbol.for("tenon.calls") as never;

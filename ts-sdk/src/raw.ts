@@ -26,7 +26,7 @@ export interface RawResponse {
   body?: Uint8Array;
 }
 
-/** A request's body, which the host passes on demand. Only one read may be pending. */
+/** A body that the host passes on demand: of a request, or of a response to a call. Only one read may be pending. */
 export interface ArrivingBody {
   /**
    * Waits for the next piece; `undefined` is the end.
@@ -40,4 +40,6 @@ export interface ArrivingBody {
    * @throws Error when the body breaks off, or is larger than the host allows
    */
   rest(): Promise<Uint8Array>;
+  /** Gives the rest up. */
+  cancel?(): void;
 }

@@ -195,7 +195,11 @@ export class Body {
       // A pending read into a buffer ends with an answer of no bytes.
       controller.byobRequest?.respond(0);
     };
-    const stream = lazyStream({ type: "bytes", pull, cancel: use });
+    const cancel = () => {
+      use();
+      if (kind === "upload") value.cancel?.();
+    };
+    const stream = lazyStream({ type: "bytes", pull, cancel });
     return this.signal === undefined ? stream : abortableStream(this.signal, stream);
   }
 }

@@ -1,6 +1,6 @@
 /** `fetch` over calls of the host. */
-import { afterEach, expect, it, vi } from "vitest";
-import { type CallOutcome, cancelKey, type OutgoingCall, platform } from "../../platform.ts";
+import { expect, it, vi } from "vitest";
+import type { CallOutcome, CallPiece, CallStreams, OutgoingCall } from "../../platform.ts";
 import { exchangeByCalls } from "./exchange-calls.ts";
 import { fetchWith } from "./fetch.ts";
 
@@ -8,18 +8,38 @@ const text = (value: string): Uint8Array<ArrayBuffer> => new TextEncoder().encod
 const read = (value: Uint8Array | string | undefined) =>
   typeof value === "string" ? value : new TextDecoder().decode(value);
 
-/** A `fetch` whose calls are answered by a function, and the calls that it made. */
-function fetching(answer: (call: OutgoingCall) => CallOutcome | Promise<CallOutcome>) {
+type Answer = CallOutcome | Promise<CallOutcome>;
+
+/** A `fetch` whose calls are answered by a function, the calls that it made, and what it did with their streams. */
+function fetching(answer: (call: OutgoingCall) => Answer, host: Partial<CallStreams> = {}) {
   const calls: OutgoingCall[] = [];
-  const fetch = fetchWith(
-    exchangeByCalls(async (call, started) => {
-      calls.push(call);
-      started?.(calls.length);
-      return answer(call);
-    }),
-  );
-  return { fetch, calls };
+  const heads: Answer[] = [];
+  const written: (string | undefined)[] = [];
+  const cancelled: number[] = [];
+  const streams: CallStreams = {
+    start(call) {
+      heads[calls.push(call)] = answer(call);
+      return calls.length;
+    },
+    head: (handle) => heads[handle] as Answer,
+    read: () => undefined,
+    write(_, piece) {
+      written.push(piece && read(piece));
+      return piece?.length ?? 0;
+    },
+    room: async () => {},
+    cancel: (handle) => void cancelled.push(handle),
+    ...host,
+  };
+  const fetch = fetchWith((hop, signal) => exchangeByCalls(streams, hop, signal));
+  return { fetch, calls, written, cancelled };
 }
+
+/** A function that gives the values one after the other, and `undefined` at last. */
+const inTurn =
+  (...values: (CallPiece | Promise<CallPiece>)[]) =>
+  () =>
+    values.shift();
 
 const fine = (body = "", ...headers: [string, string][]): CallOutcome => ({
   status: 200,
@@ -30,10 +50,6 @@ const redirect = (location: string, status = 302): CallOutcome => ({
   status,
   headers: [["location", text(location)]],
   body: text("moved"),
-});
-
-afterEach(() => {
-  delete platform[cancelKey];
 });
 
 it("sends a request as one call", async () => {
@@ -95,17 +111,102 @@ it("reads an empty body after its signal has aborted", async () => {
   expect(await response.text()).toBe("");
 });
 
-it("reads a body that is a stream before the call", async () => {
-  const { fetch, calls } = fetching(() => fine());
-  const pieces = new ReadableStream({
-    start(controller) {
-      controller.enqueue(text("a"));
-      controller.enqueue(text("b"));
-      controller.close();
+const streamOf = (...pieces: string[]) =>
+  new ReadableStream({
+    pull(controller) {
+      const piece = pieces.shift();
+      if (piece === undefined) controller.close();
+      else controller.enqueue(text(piece));
     },
   });
-  await fetch("http://a/", { method: "PUT", body: pieces, duplex: "half" });
-  expect(read(calls[0]?.body)).toBe("ab");
+
+it("writes a body that is a stream piece by piece", async () => {
+  const room: number[] = [];
+  let isFull = false;
+  const accepted: string[] = [];
+  let answer = (_: CallOutcome) => {};
+  const write = (_: number, piece: Uint8Array | undefined) => {
+    isFull = !isFull;
+    const taken = piece?.subarray(0, isFull ? 1 : 100);
+    accepted.push(taken === undefined ? "end" : read(taken));
+    if (taken === undefined) answer(fine());
+    return taken?.length ?? 0;
+  };
+  const head = new Promise<CallOutcome>((resolve) => {
+    answer = resolve;
+  });
+  const { fetch, calls } = fetching(() => head, { write, room: async (handle) => void room.push(handle) });
+  await fetch("http://a/", { method: "PUT", body: streamOf("abc", "d"), duplex: "half" });
+  expect([calls[0]?.body, accepted, room]).toEqual([undefined, ["a", "bc", "d", "end"], [1]]);
+});
+
+it("ends a body that is a stream when nobody wants more of it", async () => {
+  const cancelled: unknown[] = [];
+  const body = new ReadableStream({
+    pull: (controller) => controller.enqueue(text("a")),
+    cancel: (reason) => void cancelled.push(reason),
+  });
+  const { fetch } = fetching(() => fine("early"), { write: () => undefined });
+  const response = await fetch("http://a/", { method: "PUT", body, duplex: "half" });
+  await vi.waitUntil(() => cancelled.length > 0);
+  expect(await response.text()).toBe("early");
+});
+
+it("fails with the error of a body that is a stream", async () => {
+  const body = new ReadableStream({
+    pull(controller) {
+      controller.error(new RangeError("why"));
+    },
+  });
+  const { fetch, cancelled } = fetching(() => new Promise(() => {}));
+  await expect(fetch("http://a/", { method: "PUT", body, duplex: "half" })).rejects.toThrow(RangeError);
+  expect(cancelled).toEqual([1]);
+});
+
+it("reads a response piece by piece", async () => {
+  const later = Promise.resolve(text("b"));
+  const { fetch } = fetching(() => fine("a"), { read: inTurn(later, text("c")) });
+  const pieces: string[] = [];
+  for await (const piece of (await fetch("http://a/")).body as unknown as ReadableStream<Uint8Array>) {
+    pieces.push(read(piece));
+  }
+  expect(pieces).toEqual(["a", "b", "c"]);
+});
+
+it("reads a whole response from pieces", async () => {
+  const { fetch } = fetching(() => fine('{"a"'), { read: inTurn(Promise.resolve(text(":1")), text("}")) });
+  const response = await fetch("http://a/");
+  const copy = response.clone();
+  expect([await response.json(), await copy.text()]).toEqual([{ a: 1 }, '{"a":1}']);
+});
+
+it("fails where a response breaks off", async () => {
+  const broken = { reason: 5, detail: "it broke off" };
+  const { fetch } = fetching(() => fine("a"), { read: inTurn(text("b"), broken) });
+  const response = await fetch("http://a/");
+  await expect(response.text()).rejects.toMatchObject({ name: "TypeError", cause: { code: "broken" } });
+});
+
+it("ends a response that nobody reads to its end", async () => {
+  const { fetch, cancelled } = fetching(() => fine("a"), { read: () => text("b") });
+  await (await fetch("http://a/")).body?.cancel();
+  const reader = (await fetch("http://a/")).body?.getReader();
+  await reader?.read();
+  await reader?.cancel();
+  expect(cancelled).toEqual([1, 2]);
+});
+
+it("ends a response whose signal aborts", async () => {
+  const { fetch, cancelled } = fetching(() => fine("a"), { read: () => new Promise(() => {}) });
+  const controller = new AbortController();
+  const { signal } = controller;
+  const [streamed, whole] = [await fetch("http://a/", { signal }), await fetch("http://a/", { signal })];
+  const reader = streamed.body?.getReader();
+  expect(read((await reader?.read())?.value as Uint8Array)).toBe("a");
+  controller.abort(new RangeError("why"));
+  await expect(reader?.read()).rejects.toThrow(RangeError);
+  await expect(whole.text()).rejects.toThrow(RangeError);
+  expect(cancelled).toEqual([1, 2]);
 });
 
 it("follows redirects, and drops what is for one origin", async () => {
@@ -132,9 +233,7 @@ it("names the reason of a failure", async () => {
 });
 
 it("ends the host's call when the signal aborts", async () => {
-  const cancelled: number[] = [];
-  platform[cancelKey] = (call) => void cancelled.push(call);
-  const { fetch, calls } = fetching(() => new Promise(() => {}));
+  const { fetch, calls, cancelled } = fetching(() => new Promise(() => {}));
   const controller = new AbortController();
   const pending = fetch("http://a/", { signal: controller.signal });
   await vi.waitUntil(() => calls.length > 0);

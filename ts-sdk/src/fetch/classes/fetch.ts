@@ -1,4 +1,5 @@
 /** `fetch` over single exchanges: it follows redirects (Fetch, section 4.4). */
+import { isBytes } from "../../http/bytes.ts";
 import { isRedirect } from "../../http/status.ts";
 import { platform, requireRequest } from "../../platform.ts";
 import { abortableStream, type Signal } from "./abortable.ts";
@@ -44,12 +45,18 @@ export function fetchWith(exchange: Exchange) {
       const response = await exchange(hop, signal);
       const next = redirected(response, hop, request.redirect);
       if (next === undefined) return finished(response, hop, redirects > 0, signal);
-      // Nobody reads it.
-      if (response.body !== null && "getReader" in response.body) response.body.getReader().cancel().catch(ignored);
+      discard(response.body);
       if (redirects === MAX_REDIRECTS) throw new TypeError(`fetch: there are more than ${MAX_REDIRECTS} redirects`);
       hop = next;
     }
   };
+}
+
+/** Ends a body that nobody reads. */
+function discard(body: ExchangeResponse["body"]): void {
+  if (body === null || isBytes(body)) return;
+  if ("getReader" in body) body.getReader().cancel().catch(ignored);
+  else body.cancel?.();
 }
 
 function ignored(): void {}
@@ -111,11 +118,10 @@ function locationOf(location: string, from: Hop["url"]): Hop["url"] {
 
 function finished(response: ExchangeResponse, hop: Hop, isRedirected: boolean, signal: Signal | undefined): Response {
   const { status, statusText, headers, body } = response;
-  const isAbortable = signal !== undefined && body !== null && "getReader" in body;
   const url = hop.url.href.replace(/#.*$/s, "");
-  const given = isAbortable ? abortableStream(signal, body) : body;
-  return fetchedResponse(
-    { status, statusText, headers, url, redirected: isRedirected, body: given },
-    isAbortable ? undefined : signal,
-  );
+  const fetched = { status, statusText, headers, url, redirected: isRedirected };
+  if (body === null || isBytes(body)) return fetchedResponse({ ...fetched, body }, signal);
+  // One that arrives follows the signal by itself.
+  const given = signal !== undefined && "getReader" in body ? abortableStream(signal, body) : body;
+  return fetchedResponse({ ...fetched, body: given });
 }

@@ -1,4 +1,4 @@
-import { callsKey, platform } from "../../platform.ts";
+import { callStreamsKey, platform } from "../../platform.ts";
 import { exchangeByCalls } from "./exchange-calls.ts";
 import { type EngineFetch, exchangeByFetch } from "./exchange-fetch.ts";
 import { type Exchange, fetchWith } from "./fetch.ts";
@@ -29,9 +29,9 @@ export function installFetchClasses(): void {
   Object.defineProperty(values.fetch, "name", { value: "fetch", configurable: true });
 }
 
-/** Makes an exchange by a call of the host, whose function is there when a request is. */
+/** Makes an exchange by a call of the host, whose functions are there when a request is. */
 const callExchange: Exchange = (hop, signal) => {
-  const start = platform[callsKey];
-  if (start === undefined) throw new TypeError("fetch: this component cannot call other hosts");
-  return exchangeByCalls(start)(hop, signal);
+  const calls = platform[callStreamsKey];
+  if (calls === undefined) throw new TypeError("fetch: this component cannot call other hosts");
+  return exchangeByCalls(calls, hop, signal);
 };

@@ -1,6 +1,7 @@
 import { isBytes } from "../../http/bytes.ts";
 import { isBodiless, isRedirect } from "../../http/status.ts";
 import { platform } from "../../platform.ts";
+import type { ArrivingBody } from "../../raw.ts";
 import { shapeClass } from "../../web-idl/shape-class.ts";
 import type { Signal } from "./abortable.ts";
 import { Body, extractBody, type Stream } from "./body.ts";
@@ -161,7 +162,7 @@ export interface ExchangeResponse {
   readonly statusText: string;
   /** The headers, decoded when they are asked for. */
   readonly headers: Headers;
-  readonly body: Stream | Uint8Array | null;
+  readonly body: Stream | ArrivingBody | Uint8Array | null;
 }
 
 /** The same after redirects. */
@@ -176,7 +177,8 @@ export function fetchedResponse(fetched: FetchedResponse, signal: Signal | undef
   const state: State = { status, statusText, type: "basic", url, redirected };
   let content: Body | null = null;
   if (body !== null && !isBodiless(status)) {
-    content = isBytes(body) ? new Body({ kind: "whole", value: body }) : extractBody(body).body;
+    if (isBytes(body)) content = new Body({ kind: "whole", value: body });
+    else content = "getReader" in body ? extractBody(body).body : new Body({ kind: "upload", value: body });
     // A stream without content is closed before a signal can make it fail.
     if (content.length !== 0) content.signal = signal;
   }
