@@ -8,6 +8,7 @@ export { checkResponse } from "./app/check.ts";
 export type { Definitions, Group } from "./app/definitions.ts";
 export { group } from "./app/group.ts";
 export type { OnError } from "./app/on-error.ts";
+export type { OnInvalid } from "./app/on-invalid.ts";
 export { type RoutesOptions, routes } from "./app/routes.ts";
 export { type SidecarClient, sidecar } from "./client/bound.ts";
 export { type CacheEntry, type CacheIncrOptions, type CacheList, type CacheSetOptions, cache } from "./client/cache.ts";
@@ -84,10 +85,11 @@ export {
   type SubtleKey,
   type WithClaims,
 } from "./middleware/jwt.ts";
-export { middleware } from "./middleware/middleware.ts";
+export { type MiddlewareOptions, middleware } from "./middleware/middleware.ts";
 export { type RateLimitOptions, rateLimit } from "./middleware/rate-limit.ts";
 export { safeEqual } from "./middleware/safe-equal.ts";
 export { type SecureHeader, type SecureHeadersOptions, secureHeaders } from "./middleware/secure-headers.ts";
+export type { MiddlewareOpenApi, SecuritySchemeObject } from "./middleware/security.ts";
 export { type SignatureOptions, type SignatureScheme, signature } from "./middleware/signature.ts";
 export type { Kit, Middleware, Next, Passed } from "./middleware/types.ts";
 export { use } from "./middleware/use.ts";

@@ -11,8 +11,9 @@ import type { Around, FoundOperation, Match, Recover } from "../routing/step.ts"
 import type { RouteTable } from "../routing/table.ts";
 import { bodyWriter } from "./answers.ts";
 import { type App, appKey, type HandleOptions } from "./app.ts";
-import { inputReader, type ReadInput } from "./input.ts";
+import { type Input, inputReader, type ReadInput } from "./input.ts";
 import { errorHandler, type OnError } from "./on-error.ts";
+import { invalidHandler, type OnInvalid } from "./on-invalid.ts";
 import { reportError } from "./report.ts";
 import { send } from "./send.ts";
 
@@ -21,6 +22,7 @@ interface AppParts {
   readonly prefix: string;
   readonly use: readonly Around[];
   readonly onError: OnError | undefined;
+  readonly onInvalid: OnInvalid | undefined;
 }
 
 /** The context when no middleware has added anything. */
@@ -30,7 +32,7 @@ const NO_CONTEXT = Object.freeze({});
 export function createApp(
   operations: readonly Operation[],
   table: RouteTable,
-  { prefix, use, onError }: AppParts,
+  { prefix, use, onError, onInvalid }: AppParts,
 ): App<never> {
   const readers = new Map<Operation, ReadInput>(operations.map((operation) => [operation, inputReader(operation)]));
   const writers = new Map<Operation, WriteBody>();
@@ -39,7 +41,8 @@ export function createApp(
     if (response || responses) writers.set(operation, bodyWriter(operation));
   }
   const encode = (operation: Operation, response: Response) => encodedResponse(response, writers.get(operation));
-  const ask = onError && errorHandler(onError, failed);
+  const ask = onError === undefined ? undefined : errorHandler(onError, failed);
+  const refuse = onInvalid && invalidHandler(onInvalid);
   const recover: Recover = (thrown, request, handler) => {
     const answer = thrown instanceof HttpError ? thrown.response : thrown;
     if (answer instanceof Response) return answer;
@@ -93,10 +96,11 @@ export function createApp(
     context: object,
   ): Response | Promise<Response> {
     const read = (readers.get(found.operation) as ReadInput)(request, found.params, found.malformed);
-    if (read instanceof Promise) {
-      return read.then(({ input, refusal }) => refusal ?? handler(input as never, request, context as never));
-    }
-    return read.refusal ?? handler(read.input as never, request, context as never);
+    const proceed = ({ input, refusal }: Input) => {
+      if (refusal) return refuse ? refuse(refusal, request) : refusal;
+      return handler(input as never, request, context as never);
+    };
+    return read instanceof Promise ? read.then(proceed) : proceed(read);
   }
 
   /** Sends an answer when it is ready. */

@@ -14,6 +14,7 @@ import { atRoute } from "./at-route.ts";
 import type { AnyGroup, AnyRoute, Definitions, Provided } from "./definitions.ts";
 import { createApp } from "./handle.ts";
 import type { OnError } from "./on-error.ts";
+import type { OnInvalid } from "./on-invalid.ts";
 import { checkPrefix } from "./prefix.ts";
 
 /** Options that hold for all routes of an app. */
@@ -30,6 +31,11 @@ export interface RoutesOptions<M extends readonly AnyMiddleware[] = readonly []>
    * `undefined` means the ordinary 500, and so does an exception of its own.
    */
   readonly onError?: OnError;
+  /**
+   * Receives the problem details of an input that does not validate. The answer that it returns is sent; `undefined` means
+   * the ordinary 400.
+   */
+  readonly onInvalid?: OnInvalid;
 }
 
 /**
@@ -47,16 +53,15 @@ export function routes<D extends Definitions, const M extends readonly AnyMiddle
   definitions: D & Provided<D, AddsOf<M>>,
   options: RoutesOptions<M> = {},
 ): App<D> {
-  refuseUnknown("routes", options, ["prefix", "use", "onError"]);
-  const { prefix = "", use = [], onError } = options as RoutesOptions<readonly AnyMiddleware[]>;
-  if (onError !== undefined && typeof onError !== "function") throw new TypeError('routes: "onError" is a function');
+  refuseUnknown("routes", options, ["prefix", "use", "onError", "onInvalid"]);
+  const { prefix = "", use = [], onError, onInvalid } = options as RoutesOptions<readonly AnyMiddleware[]>;
   const around = checkMiddleware('routes: "use"', use);
   const table = new RouteTable();
   const operations: Operation[] = [];
   const names = new Set<string>();
   if (prefix !== "") checkPrefix("routes", prefix);
   add(definitions, "", prefix, []);
-  return createApp(operations, table, { prefix, use: around, onError });
+  return createApp(operations, table, { prefix, use: around, onError, onInvalid });
 
   function add(all: Definitions, before: string, prefix: string, use: readonly Around[]): void {
     for (const [key, definition] of Object.entries(all)) {

@@ -1,5 +1,5 @@
 /** Thrown answers: `guard`, `ensure`, and their error. */
-import { type ErrorResponse, error, type Response } from "./response.ts";
+import { type ErrorExtra, type ErrorResponse, error, type Response } from "./response.ts";
 
 /** An exception that is an answer: thrown by `guard` and `ensure`, and by a request's `json()`. */
 export class HttpError extends Error {
@@ -14,12 +14,13 @@ export class HttpError extends Error {
 }
 
 /**
- * Answers with the error unless the condition holds. It narrows the condition's type for the code behind it.
+ * Answers with the error unless the condition holds, with the members of `extra`. It narrows the condition's type for the
+ * code after it.
  *
  * @throws HttpError, which the SDK turns into the answer.
  */
-export function guard(condition: unknown, status: number, message: string): asserts condition {
-  if (!condition) throw new HttpError(error(status, message));
+export function guard(condition: unknown, status: number, message: string, extra?: ErrorExtra): asserts condition {
+  if (!condition) throw new HttpError(error(status, message, extra));
 }
 
 /**
@@ -34,23 +35,28 @@ type Progress<T> = [Extract<T, PromiseLike<unknown>>] extends [never]
     : "pending";
 
 /**
- * Returns the value; answers with the error for null, undefined, and a function that throws.
+ * Returns the value; answers with the error, and the members of `extra`, for null, undefined, and a function that throws.
  *
  * @example const user = ensure(await find(id), 404, "no such user");
  * @example const filter = ensure(() => parseFilter(text), 400, "not a filter");
  * @throws HttpError, which the SDK turns into the answer.
  */
-export function ensure<T>(value: T | (() => T), status: Settled<T, number>, message: string): NonNullable<T>;
-export function ensure(value: unknown, status: number, message: string): unknown {
+export function ensure<T>(
+  value: T | (() => T),
+  status: Settled<T, number>,
+  message: string,
+  extra?: ErrorExtra,
+): NonNullable<T>;
+export function ensure(value: unknown, status: number, message: string, extra?: ErrorExtra): unknown {
   let given = value;
   if (typeof value === "function") {
     try {
       given = value();
     } catch {
-      throw new HttpError(error(status, message));
+      throw new HttpError(error(status, message, extra));
     }
   }
-  if (given === null || given === undefined) throw new HttpError(error(status, message));
+  if (given === null || given === undefined) throw new HttpError(error(status, message, extra));
   if (typeof (given as PromiseLike<unknown>).then === "function") {
     throw new TypeError("ensure: was given a promise; await it first: ensure(await …)");
   }

@@ -1,6 +1,7 @@
 import type { Request } from "../http/request.ts";
 import { Response } from "../http/response.ts";
 import { connect } from "./connect.ts";
+import type { MiddlewareOpenApi } from "./security.ts";
 import type { Empty, Middleware, Next, Passed } from "./types.ts";
 
 /**
@@ -9,19 +10,28 @@ import type { Empty, Middleware, Next, Passed } from "./types.ts";
  */
 type Uninferred<T> = [T][T extends unknown ? 0 : never];
 
+/** Options of {@link middleware}. */
+export interface MiddlewareOptions {
+  /** What it adds to the OpenAPI document: security schemes, and answers of its own. */
+  readonly openapi?: MiddlewareOpenApi;
+}
+
 /**
  * Makes a middleware. It runs before any input is read. `next(context?)` resolves to the answer of everything inside,
  * errors included, and hands `context` on to it; an answer without `next` ends the request.
  *
  * @example
  * const timed = middleware(async (req, next) => (await next()).header("server-timing", "app"));
+ * @param options what it adds to the OpenAPI document
  * @throws TypeError for any argument but a function.
  */
 export function middleware<Adds extends object = Empty, Needs extends object = Empty>(
   run: (request: Request, next: Next, context: Needs) => Passed<Adds> | Promise<Passed<Adds>>,
+  { openapi }: MiddlewareOptions = {},
 ): Middleware<Adds, Uninferred<Needs>> {
   if (typeof run !== "function") throw new TypeError("middleware: expects a function (req, next, context) => answer");
   return Object.freeze<Middleware<Adds, Needs>>({
+    ...(openapi && { openapi }),
     connect,
     around: (inner, recover) => async (request, context, arrived) => {
       let isCalled = false;

@@ -1,12 +1,14 @@
 import type { Response } from "../http/response.ts";
 import type { DeclareRoute } from "../routing/method.ts";
 import type { Around } from "../routing/step.ts";
-import type { SecurityScheme } from "./security.ts";
+import type { MiddlewareOpenApi, SecurityScheme } from "./security.ts";
 
 /** Code around a route, a group or an app: it may answer in the handler's place, and change answers of the inside. */
 export interface Middleware<out Adds = Empty, in Needs = Empty> extends Around {
   /** The credentials that a client has to present, for the OpenAPI document; set by authenticating middleware. */
   readonly security?: SecurityScheme;
+  /** What it adds to the OpenAPI document. */
+  readonly openapi?: MiddlewareOpenApi;
   /** Never set: it carries the types. */
   readonly "~types"?: { readonly adds: Adds; readonly needs: (context: Needs) => void };
 }

@@ -1,10 +1,11 @@
 import type { App } from "../app/app.ts";
+import type { SecuritySchemeObject } from "../middleware/security.ts";
 import { Components, type SchemaObject } from "./components.ts";
 import type { Dialect } from "./dialect.ts";
 import type { DocComments } from "./doc-comment.ts";
 import type { Manifest } from "./manifest.ts";
 import { type PathItem, paths } from "./paths.ts";
-import { Security, type SecuritySchemeObject } from "./security.ts";
+import { Security } from "./security.ts";
 
 /** An OpenAPI document, limited to the members that Tenon writes. */
 export interface Document {

@@ -57,7 +57,7 @@ interface Place {
 
 /** The paths of the document, sorted, each with its operations. */
 export function paths(
-  { operations, prefix }: App,
+  { operations, prefix, use }: App,
   packageName: string,
   comments: DocComments,
   components: Components,
@@ -81,7 +81,7 @@ export function paths(
       ...(description && { description }),
       operationId: ids.next(name),
       ...requests[i],
-      responses: responses(operation, components, at),
+      responses: responses(operation, use, components, at),
       ...(deprecated ? { deprecated } : {}),
       ...(required && { security: required }),
     });

@@ -1,6 +1,9 @@
+import type { App } from "../app/app.ts";
 import { reasonPhrase } from "../http/status.ts";
+import type { Middleware } from "../middleware/types.ts";
 import { answersOf } from "../routing/answers.ts";
 import type { Operation } from "../routing/operation.ts";
+import type { StandardSchema } from "../schema/standard.ts";
 import { type Components, reference, type SchemaObject } from "./components.ts";
 import { contentSchema } from "./content.ts";
 
@@ -29,11 +32,18 @@ const DESCRIPTIONS: Readonly<Record<number, string>> = {
 };
 
 /** The responses of an operation: its declared answers, and the two classes of errors. */
-export function responses(operation: Operation, components: Components, at: string): Record<string, ResponseObject> {
-  const declared = Object.entries(answersOf(operation)).map(([key, body]) => {
+export function responses(
+  operation: Operation,
+  use: App["use"],
+  components: Components,
+  at: string,
+): Record<string, ResponseObject> {
+  const around = [...use, ...operation.use] as readonly Middleware[];
+  const all = Object.assign({}, ...around.map(({ openapi }) => openapi?.responses ?? {}), answersOf(operation));
+  const declared = Object.entries<StandardSchema | null | undefined>(all).map(([key, body]) => {
     const status = Number(key);
     const place = status === operation.status ? `${at}, response` : `${at}, response ${key}`;
-    return [key, response(status, body && contentSchema(body, "output", components, place))];
+    return [key, response(status, body ? contentSchema(body, "output", components, place) : undefined)];
   });
   return {
     ...Object.fromEntries(declared),

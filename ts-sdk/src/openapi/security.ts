@@ -1,17 +1,15 @@
 import type { App } from "../app/app.ts";
-import type { SecurityScheme } from "../middleware/security.ts";
+import type { SecurityScheme, SecuritySchemeObject } from "../middleware/security.ts";
 import type { Middleware } from "../middleware/types.ts";
 import type { Operation } from "../routing/operation.ts";
+import { OpenApiError } from "./errors.ts";
 
 /** A Security Requirement Object: all listed schemes are needed. */
 export type SecurityRequirement = Readonly<Record<string, readonly never[]>>;
 
-/** A Security Scheme Object. */
-export type SecuritySchemeObject = Readonly<Record<string, string>>;
-
 /** The credentials that the middleware of an app and of its operations requires. */
 export class Security {
-  readonly #app: readonly SecurityScheme[];
+  readonly #app: readonly NamedScheme[];
   readonly #schemes = new Map<string, SecuritySchemeObject>();
 
   constructor(app: App) {
@@ -22,12 +20,15 @@ export class Security {
   of(operation: Operation): readonly SecurityRequirement[] | undefined {
     const schemes = [...this.#app, ...schemesOf(operation.use)];
     if (schemes.length === 0) return undefined;
-    for (const scheme of schemes) {
-      const name = nameOf(scheme);
+    for (const [name, scheme, isOwn] of schemes) {
+      const known = this.#schemes.get(name);
+      if (isOwn && known !== undefined && JSON.stringify(known) !== JSON.stringify(scheme)) {
+        throw new OpenApiError(`two different security schemes are called "${name}"; a name must stand for one scheme`);
+      }
       // Another middleware may write the same header in another case.
-      if (!this.#schemes.has(name)) this.#schemes.set(name, objectOf(scheme));
+      if (known === undefined) this.#schemes.set(name, scheme);
     }
-    return [Object.fromEntries(schemes.map((scheme) => [nameOf(scheme), []]))];
+    return [Object.fromEntries(schemes.map(([name]) => [name, []]))];
   }
 
   /** `components.securitySchemes`: the schemes that operations use, by name; `undefined` when there are none. */
@@ -37,8 +38,14 @@ export class Security {
   }
 }
 
-function schemesOf(use: App["use"]): SecurityScheme[] {
-  return (use as readonly Middleware[]).flatMap((each) => each.security ?? []);
+/** A scheme with its name; the last part is true for one that the program describes itself. */
+type NamedScheme = readonly [name: string, scheme: SecuritySchemeObject, isOwn: boolean];
+
+function schemesOf(use: App["use"]): NamedScheme[] {
+  return (use as readonly Middleware[]).flatMap(({ security, openapi }): NamedScheme[] => {
+    const own = Object.entries(openapi?.security ?? {}).map(([name, scheme]): NamedScheme => [name, scheme, true]);
+    return security === undefined ? own : [[nameOf(security), objectOf(security), false], ...own];
+  });
 }
 
 /** The name of its component (OpenAPI, "Components Object"); keys in different headers are different schemes. */
