@@ -84,12 +84,14 @@ export {
   jwt,
   type SubtleKey,
   type WithClaims,
+  type WithOptionalClaims,
 } from "./middleware/jwt.ts";
 export { type MiddlewareOptions, middleware } from "./middleware/middleware.ts";
 export { type RateLimitOptions, rateLimit } from "./middleware/rate-limit.ts";
 export { safeEqual } from "./middleware/safe-equal.ts";
 export { type SecureHeader, type SecureHeadersOptions, secureHeaders } from "./middleware/secure-headers.ts";
 export type { MiddlewareOpenApi, SecuritySchemeObject } from "./middleware/security.ts";
+export { type Duration, type JwtPrivateKey, type SignJwtOptions, signJwt } from "./middleware/sign-jwt.ts";
 export { type SignatureOptions, type SignatureScheme, signature } from "./middleware/signature.ts";
 export type { Kit, Middleware, Next, Passed } from "./middleware/types.ts";
 export { use } from "./middleware/use.ts";

@@ -45,7 +45,7 @@ export interface PlatformKey {
 export interface PlatformCrypto {
   digest(algorithm: string, data: Uint8Array): Promise<ArrayBuffer>;
   importKey(
-    format: "raw" | "jwk" | "spki",
+    format: "raw" | "jwk" | "spki" | "pkcs8",
     key: object,
     algorithm: object,
     extractable: false,

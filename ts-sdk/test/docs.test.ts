@@ -67,6 +67,7 @@ function extract(page: string): Example[] {
     const file = join(folder, `${page.replaceAll(/\W+/g, "-")}-${examples.length + 1}.ts`);
     const source = code
       .replace('"@tenon/sdk/testing"', '"../../src/testing/index.ts"')
+      .replace('"@tenon/sdk/password"', '"../../src/password/index.ts"')
       .replaceAll('"@tenon/sdk"', '"../../src/index.ts"');
     writeFileSync(file, source.includes("import ") ? source : `export {};\n${source}`);
     examples.push({ page, file, exchanges: [] });

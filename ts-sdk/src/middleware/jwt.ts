@@ -85,6 +85,13 @@ export interface JwtOptions {
   readonly audience?: string | readonly string[];
   /** Seconds by which clocks may differ; 0 by default. */
   readonly leeway?: number;
+  /** Lets requests without a token through, whose `claims` are undefined. A token that is not valid is still refused. */
+  readonly optional?: boolean;
+}
+
+/** The context of {@link jwt} with `optional`. */
+export interface WithOptionalClaims {
+  claims: JwtClaims | undefined;
 }
 
 /** The context of {@link jwt}. */
@@ -99,7 +106,8 @@ interface Algorithm {
   readonly name?: string;
 }
 
-const ALGORITHMS: Readonly<Record<JwtAlgorithm, Algorithm>> = {
+/** The algorithms, for signing as well. */
+export const ALGORITHMS: Readonly<Record<JwtAlgorithm, Algorithm>> = {
   HS256: { kty: "oct", hash: "SHA-256" },
   HS384: { kty: "oct", hash: "SHA-384" },
   HS512: { kty: "oct", hash: "SHA-512" },
@@ -119,21 +127,26 @@ const MAX_TOKEN = 16_384;
  *
  * @throws TypeError at definition, naming the invalid option.
  */
-export function jwt(options: JwtOptions): Middleware<WithClaims> {
+export function jwt(options: JwtOptions & { readonly optional: true }): Middleware<WithOptionalClaims>;
+export function jwt(options: JwtOptions & { readonly optional?: false }): Middleware<WithClaims>;
+export function jwt(options: JwtOptions): Middleware<WithOptionalClaims>;
+export function jwt(options: JwtOptions): Middleware<WithOptionalClaims> {
   check(options);
-  const { algorithms, issuer, audience, leeway = 0 } = options;
+  const { algorithms, issuer, audience, leeway = 0, optional = false } = options;
   const audiences = audience === undefined ? undefined : [audience].flat();
   const keys = keySource(options);
 
-  const run = middleware<WithClaims>(async (req, next) => {
+  const run = middleware<WithOptionalClaims>(async (req, next) => {
     // The challenge has no error code when there is no token (RFC 6750, section 3.1).
-    if (!req.headers.getAll("authorization").some((each) => ATTEMPT.test(each))) return unauthorized("Bearer");
+    if (!req.headers.getAll("authorization").some((each) => ATTEMPT.test(each))) {
+      return optional && !req.headers.has("authorization") ? next({ claims: undefined }) : unauthorized("Bearer");
+    }
     const token = credentials(req, BEARER);
     const claims = token === undefined ? undefined : await verified(token, req);
     if (claims === undefined) return unauthorized('Bearer error="invalid_token"', "The token is not valid.");
     return next({ claims });
   });
-  return Object.freeze({ ...run, security: { kind: "jwt" as const } });
+  return Object.freeze({ ...run, security: { kind: "jwt" as const, optional } });
 
   async function verified(token: string, req: Request): Promise<JwtClaims | undefined> {
     const parts = token.split(".");
@@ -278,7 +291,7 @@ function parseObject(part: string): Readonly<Record<string, unknown>> | undefine
   }
 }
 
-const OPTIONS = ["key", "jwks", "cache", "algorithms", "issuer", "audience", "leeway"];
+const OPTIONS = ["key", "jwks", "cache", "algorithms", "issuer", "audience", "leeway", "optional"];
 
 function check(options: JwtOptions): void {
   if (typeof options !== "object" || options === null) throw new TypeError("jwt: expects { key, algorithms, … }");
@@ -303,6 +316,9 @@ function check(options: JwtOptions): void {
   const audiences: readonly unknown[] = audience === undefined ? [""] : [audience].flat();
   if (audiences.length === 0 || !audiences.every((each) => typeof each === "string")) {
     throw new TypeError('jwt: "audience" is a text, or a list of one or more');
+  }
+  if (options.optional !== undefined && typeof options.optional !== "boolean") {
+    throw new TypeError('jwt: "optional" must be true or false');
   }
   // A text would be concatenated with `exp`, and a token would never expire.
   if (typeof leeway !== "number" || !(leeway >= 0))

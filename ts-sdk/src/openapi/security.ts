@@ -28,7 +28,9 @@ export class Security {
       // Another middleware may write the same header in another case.
       if (known === undefined) this.#schemes.set(name, scheme);
     }
-    return [Object.fromEntries(schemes.map(([name]) => [name, []]))];
+    const requirement = (all: readonly NamedScheme[]) => Object.fromEntries(all.map(([name]) => [name, []] as const));
+    const needed = schemes.filter(([, , , isOptional]) => !isOptional);
+    return needed.length < schemes.length ? [requirement(schemes), requirement(needed)] : [requirement(schemes)];
   }
 
   /** `components.securitySchemes`: the schemes that operations use, by name; `undefined` when there are none. */
@@ -38,13 +40,17 @@ export class Security {
   }
 }
 
-/** A scheme with its name; the last part is true for one that the program describes itself. */
-type NamedScheme = readonly [name: string, scheme: SecuritySchemeObject, isOwn: boolean];
+/** A scheme with its name, and whether the program describes it itself. */
+type NamedScheme = readonly [name: string, scheme: SecuritySchemeObject, isOwn: boolean, isOptional: boolean];
 
 function schemesOf(use: App["use"]): NamedScheme[] {
   return (use as readonly Middleware[]).flatMap(({ security, openapi }): NamedScheme[] => {
-    const own = Object.entries(openapi?.security ?? {}).map(([name, scheme]): NamedScheme => [name, scheme, true]);
-    return security === undefined ? own : [[nameOf(security), objectOf(security), false], ...own];
+    const own = Object.entries(openapi?.security ?? {}).map(
+      ([name, scheme]): NamedScheme => [name, scheme, true, false],
+    );
+    return security === undefined
+      ? own
+      : [[nameOf(security), objectOf(security), false, security.optional === true], ...own];
   });
 }
 
