@@ -50,8 +50,9 @@ typedef struct {
 } Outcome;
 
 // `piece` of sdk:core/calls.
+enum { PIECE_BYTES, PIECE_LATER, PIECE_END, PIECE_FAILED };
 typedef struct {
-  enum : uint8_t { PIECE_BYTES, PIECE_LATER, PIECE_END, PIECE_FAILED } kind;
+  uint8_t kind;
   union {
     Bytes bytes;
     struct {

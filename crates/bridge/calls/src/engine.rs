@@ -6,8 +6,9 @@ use alloc::vec::Vec;
 use core::ptr::copy_nonoverlapping;
 use core::slice;
 
-use crate::bindings::exports::sdk::core::calls::{Failure, Request, Response};
+use crate::bindings::exports::sdk::core::calls::{Failure, Piece, Request, Response};
 use crate::bindings::exports::sdk::core::log::Output;
+use crate::call::Bodies;
 use crate::{log, running};
 
 unsafe extern "C" {
@@ -38,8 +39,7 @@ pub fn get_environment() -> Vec<(String, String)> {
             0 => &[],
             count => slice::from_raw_parts(pairs.at, count),
         };
-        let text = |bytes: Bytes| String::from_utf8_lossy(bytes.get()).into_owned();
-        pairs.iter().map(|pair| (text(pair.name), text(pair.value))).collect()
+        pairs.iter().map(|pair| (text(pair.name.get()), text(pair.value.get()))).collect()
     }
 }
 
@@ -135,7 +135,57 @@ struct Refusal {
     detail: Bytes,
 }
 
-const _: () = assert!(size_of::<Pair>() == 16 && size_of::<Outcome>() == 32);
+impl Refusal {
+    fn of(failure: &Failure) -> Self {
+        Self { reason: failure.reason as u8, detail: Bytes::copy(failure.detail.as_bytes()) }
+    }
+}
+
+/// `piece`.
+#[repr(C)]
+pub struct Part {
+    kind: u8,
+    content: PartContent,
+}
+
+#[repr(C)]
+union PartContent {
+    bytes: Bytes,
+    failure: Refusal,
+}
+
+/// `option<u32>`.
+#[repr(C)]
+pub struct Number {
+    is_some: bool,
+    value: u32,
+}
+
+impl From<Option<u32>> for Number {
+    fn from(number: Option<u32>) -> Self {
+        Self { is_some: number.is_some(), value: number.unwrap_or_default() }
+    }
+}
+
+const _: () = assert!(
+    size_of::<Pair>() == 16 && size_of::<Outcome>() == 32 && size_of::<Part>() == 16 && size_of::<Number>() == 8
+);
+
+fn text(from: &[u8]) -> String {
+    String::from_utf8_lossy(from).into_owned()
+}
+
+/// # Safety
+/// There are so many pairs at the address, and nothing writes them meanwhile.
+unsafe fn pairs(at: *const Pair, count: usize) -> Vec<(String, Vec<u8>)> {
+    let pairs = match count {
+        0 => &[],
+        // SAFETY: as the caller promises.
+        count => unsafe { slice::from_raw_parts(at, count) },
+    };
+    // SAFETY: as the caller promises.
+    pairs.iter().map(|pair| unsafe { (text(pair.name.get()), pair.value.get().to_vec()) }).collect()
+}
 
 /// `sdk:core/calls#start`.
 ///
@@ -157,21 +207,49 @@ pub unsafe extern "C" fn calls_start(
 ) -> u32 {
     // SAFETY: as the caller promises.
     let request = unsafe {
-        let text = |from: &[u8]| String::from_utf8_lossy(from).into_owned();
-        let headers = match header_count {
-            0 => &[],
-            count => slice::from_raw_parts(headers, count),
-        };
         Request {
             method: text(bytes(method, method_length)),
             url: text(bytes(url, url_length)),
-            headers: headers.iter().map(|pair| (text(pair.name.get()), pair.value.get().to_vec())).collect(),
+            headers: pairs(headers, header_count),
             body: (has_body != 0).then(|| bytes(body, body_length).to_vec()),
             timeout_ms,
             max_bytes,
         }
     };
-    running::with(|running| running.start(request))
+    running::with(|running| running.start(request, Bodies::Whole))
+}
+
+/// `sdk:core/calls#start-streamed`.
+///
+/// # Safety
+/// The arguments are those of the Canonical ABI.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn calls_start_streamed(
+    method: *const u8,
+    method_length: usize,
+    url: *const u8,
+    url_length: usize,
+    headers: *const Pair,
+    header_count: usize,
+    has_body: u32,
+    body: *const u8,
+    body_length: usize,
+    timeout_ms: u32,
+    max_bytes: u32,
+    has_more: u32,
+) -> u32 {
+    // SAFETY: as the caller promises.
+    let request = unsafe {
+        Request {
+            method: text(bytes(method, method_length)),
+            url: text(bytes(url, url_length)),
+            headers: pairs(headers, header_count),
+            body: (has_body != 0).then(|| bytes(body, body_length).to_vec()),
+            timeout_ms,
+            max_bytes,
+        }
+    };
+    running::with(|running| running.start(request, Bodies::Streamed { has_more: has_more != 0 }))
 }
 
 /// `sdk:core/calls#wait`.
@@ -195,10 +273,49 @@ pub unsafe extern "C" fn calls_take(into: *mut Outcome) {
     outcome.is_failure = result.is_err();
     outcome.content = match result {
         Ok(response) => Content { response: Answer::of(&response) },
-        Err(Failure { reason, detail }) => {
-            Content { failure: Refusal { reason: reason as u8, detail: Bytes::copy(detail.as_bytes()) } }
-        }
+        Err(failure) => Content { failure: Refusal::of(&failure) },
     };
+}
+
+/// `sdk:core/calls#ready`.
+///
+/// # Safety
+/// The address has room for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn calls_ready(into: *mut Number) {
+    let call = running::with(running::Running::ready).into();
+    // SAFETY: as the caller promises.
+    unsafe { into.write(call) };
+}
+
+/// `sdk:core/calls#read`.
+///
+/// # Safety
+/// The address has room for a part.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn calls_read(call: u32, into: *mut Part) {
+    let nothing = PartContent { bytes: Bytes { at: core::ptr::null(), length: 0 } };
+    let (kind, content) = match running::with(|running| running.read(call)) {
+        Piece::Bytes(piece) => (0, PartContent { bytes: Bytes::copy(&piece) }),
+        Piece::Later => (1, nothing),
+        Piece::End => (2, nothing),
+        Piece::Failed(failure) => (3, PartContent { failure: Refusal::of(&failure) }),
+    };
+    // SAFETY: as the caller promises.
+    unsafe { into.write(Part { kind, content }) };
+}
+
+/// `sdk:core/calls#write`.
+///
+/// # Safety
+/// The arguments are those of the Canonical ABI, and the address has room for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn calls_write(call: u32, has_piece: u32, piece: *const u8, length: usize, into: *mut Number) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let piece = (has_piece != 0).then(|| bytes(piece, length));
+        into.write(running::with(|running| running.write(call, piece)).into());
+    }
 }
 
 /// `sdk:core/calls#cancel`.
