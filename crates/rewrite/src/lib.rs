@@ -1,6 +1,5 @@
 //! Reads and rewrites WebAssembly, and compiles nothing.
 //!
-//! - [`Rewrite`] adds functions to a core module, and redirects calls between its functions.
 //! - [`EngineModule`] splits a component into its engine and the state that a snapshot gave it.
 //! - [`with_restore`] adds the function that resets an instance to its just-instantiated state.
 //! - [`inner_handler`] finds the handler in a composed component.
@@ -16,6 +15,5 @@ mod state;
 
 pub use handler::inner_handler;
 pub use restore::{RESTORE, exports_restore, with_restore};
-pub use rewrite::{Error, Known, Rewrite};
 pub use service::{SERVICE, is_service};
 pub use state::{Apart, EngineModule, Global, Segment, State, StateError, constant};

@@ -276,7 +276,7 @@ fn with_function(module: &[u8]) -> Result<Vec<u8>, Error> {
         let twin = rewrite.add_global(value.ok_or("the initial value of a global is unknown")?)?;
         instructions.extend([Instruction::GlobalGet(twin), Instruction::GlobalSet(index)]);
     }
-    rewrite.add_exported(RESTORE, &instructions)?;
+    rewrite.add_exported(RESTORE, &instructions);
     rewrite.finish()
 }
 
