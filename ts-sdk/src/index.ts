@@ -26,6 +26,7 @@ export {
 } from "./client/db.ts";
 export { HttpClientError, type HttpClientErrorCode } from "./client/errors.ts";
 export { type HttpRequest, httpClient } from "./client/http-client.ts";
+export type { DbPageOptions, ReadPage } from "./client/page.ts";
 export { type QueueClient, type QueueMessage, type QueueSendOptions, queue } from "./client/queue.ts";
 export type { HttpResponse } from "./client/response.ts";
 export { type ListOptions, SidecarError, type SidecarErrorCode, type SidecarName } from "./client/sidecar.ts";

@@ -50,3 +50,9 @@ it.each(Object.entries(parts))("an app with %s has that, and none of the others"
   const code = await part.bundled;
   expect(marks.filter((mark) => code.includes(mark)).sort()).toEqual([...part.marks].sort());
 });
+
+it("an app that reads rows without db.page has nothing of the SQL builder", async () => {
+  const reading = (call: string) => app("db", `get("/", async () => ok(await ${call}))`);
+  expect(await reading('db.query(["SELECT 1", []])')).not.toContain("COUNT(*)");
+  expect(await reading('db.page("users", { order: "id", limit: 1 })')).toContain("COUNT(*)");
+});

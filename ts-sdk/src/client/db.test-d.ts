@@ -1,5 +1,5 @@
 import { expectTypeOf } from "vitest";
-import { db, type Row, type Statement, type Transaction } from "../index.ts";
+import { db, field, type PageInfo, type Row, type Statement, type Transaction, Type, table } from "../index.ts";
 
 declare const statement: Statement;
 
@@ -21,3 +21,17 @@ db.transaction(() => 1);
 db.transaction(async () => 1, { idempotencyKey: "a" });
 // @ts-expect-error: no database has this isolation
 db.transaction(async () => 1, { isolation: "none" });
+
+// A page in one call.
+
+const byName = await db.page<{ id: number }>("users", { order: ["-created_at"], key: "id", limit: 20, total: true });
+expectTypeOf(byName.rows).toEqualTypeOf<{ id: number }[]>();
+expectTypeOf(byName.page).toEqualTypeOf<PageInfo>();
+const Item = Type("Item", { id: field.u32(), name: field.string() });
+expectTypeOf((await db.page(table(Item), { order: "name", limit: 1 })).rows).toEqualTypeOf<
+  { id: number; name: string }[]
+>();
+// @ts-expect-error a column that the table lacks
+db.page(table(Item), { order: "nam", limit: 1 });
+// @ts-expect-error a page has an order
+db.page("users", { limit: 1 });

@@ -4,6 +4,7 @@ import { writeJson } from "../http/json.ts";
 import { JSON_TYPE } from "../http/response.ts";
 import { atRehearsal } from "../rehearse.ts";
 import type { Value } from "../sql/index.ts";
+import { type ReadPage, readPage } from "./page.ts";
 import type { HttpResponse } from "./response.ts";
 import { askSidecar, type SidecarRequest } from "./sidecar.ts";
 import { inTransaction, type Transaction, type TransactionOptions } from "./transaction.ts";
@@ -78,6 +79,14 @@ export const db = {
     const { isolation } = options;
     return await batch(statements, keyHeaders(options), isolation === undefined ? {} : { isolation });
   },
+
+  /**
+   * Reads a page of rows and its cursors: `await db.page("users", { select, filter, merge, allow, order, key, limit, after, total: true })`. The
+   * options are those of `sqlRead`, and a dialect may be first.
+   *
+   * @throws SidecarError as `query` does, and what `sqlRead` and `pageInfo` throw
+   */
+  page: ((...given: unknown[]) => readPage(given, (statement) => query(statement))) as ReadPage,
 
   /**
    * Runs a function in a transaction, which is committed when the function resolves and rolled back when it throws:

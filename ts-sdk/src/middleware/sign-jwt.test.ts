@@ -23,7 +23,10 @@ async function keysOf(alg: JwtAlgorithm) {
     alg === "ES256"
       ? { name: "ECDSA", namedCurve: "P-256" }
       : { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256", modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]) };
-  const { privateKey, publicKey } = (await subtle.generateKey(algorithm, true, ["sign", "verify"])) as webcrypto.CryptoKeyPair;
+  const { privateKey, publicKey } = (await subtle.generateKey(algorithm, true, [
+    "sign",
+    "verify",
+  ])) as webcrypto.CryptoKeyPair;
   const exported = pem("PUBLIC", await subtle.exportKey("spki", publicKey));
   return [
     [pem("PRIVATE", await subtle.exportKey("pkcs8", privateKey)), exported],

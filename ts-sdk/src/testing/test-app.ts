@@ -4,14 +4,17 @@ import { checkResponse } from "../app/check.ts";
 import { isBytes } from "../http/bytes.ts";
 import { encodeValue, headerPair, isToken } from "../http/headers.ts";
 import {
+  callsKey,
   type EnvironmentEntry,
   environmentKey,
   platform,
   SECRET_PREFIX,
+  type StartCall,
   type StreamStep,
   streamKey,
 } from "../platform.ts";
 import type { RawHeader } from "../raw.ts";
+import { connectSidecars, type TestSidecars } from "./sidecars.ts";
 import { TestResponse } from "./test-response.ts";
 
 /** Options of {@link testApp}. */
@@ -20,6 +23,11 @@ export interface TestOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** The secrets that `secret(name)` reads in handlers. */
   readonly secrets?: Readonly<Record<string, string>>;
+  /**
+   * The sidecars that handlers reach: `{ db: sqlite("migrations"), stripe: (req) => Response.json({ … }) }`. A function answers in a
+   * sidecar's place, and a text is the address of one that runs.
+   */
+  readonly sidecars?: TestSidecars;
   /** Checks answers against the declared status and body, as `tenon dev` does; on by default. */
   readonly checkResponses?: boolean;
 }
@@ -52,6 +60,8 @@ export interface TestApp {
 interface OwnState {
   readonly entries: readonly EnvironmentEntry[];
   stream?: StreamStep | undefined;
+  /** Calls sidecars, if one is a function. */
+  readonly call: StartCall | undefined;
 }
 
 const states = new AsyncLocalStorage<OwnState>();
@@ -63,11 +73,16 @@ const states = new AsyncLocalStorage<OwnState>();
  */
 export function testApp(app: App, options: TestOptions = {}): TestApp {
   if (app?.[appKey] !== true) throw new TypeError("testApp: expects the app that routes() returns");
-  const { env = {}, secrets = {}, checkResponses = true } = options;
+  const { env = {}, secrets = {}, sidecars = {}, checkResponses = true } = options;
+  let connected: ReturnType<typeof connectSidecars> | undefined;
   const how = checkResponses ? { checkResponse } : {};
   const hidden = Object.entries(secrets).map(([name, value]): EnvironmentEntry => [SECRET_PREFIX + name, value]);
   const entries = [...Object.entries(env), ...hidden];
   platform[environmentKey] = () => states.getStore()?.entries ?? [];
+  // Kept for a test that has set its own.
+  if (Object.keys(sidecars).length > 0) {
+    Object.defineProperty(platform, callsKey, { configurable: true, get: () => states.getStore()?.call });
+  }
   Object.defineProperty(platform, streamKey, {
     configurable: true,
     get: () => states.getStore()?.stream,
@@ -81,7 +96,9 @@ export function testApp(app: App, options: TestOptions = {}): TestApp {
     checkCall(method, pathWithQuery, given);
     const raw = { method, pathWithQuery, headers: rawHeaders(given), ...rawBody(given) };
     // Each request sees the environment of its own app, in its own array.
-    const state: OwnState = { entries: [...entries] };
+    connected ??= connectSidecars(sidecars);
+    const { entries: addresses, call } = await connected;
+    const state: OwnState = { entries: [...addresses, ...entries], call };
     const answer = await states.run(state, () => app.handle(raw, how));
     const { stream } = state;
     return new TestResponse(answer, stream && ((method) => states.run(state, () => stream(method))));

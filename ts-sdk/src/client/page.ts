@@ -1,0 +1,59 @@
+/** `db.page`: a page of rows with its cursors in one call. An app whose sources call no `page` does not contain this code. */
+
+import { sqlCount } from "../sql/count.ts";
+import type { Dialect } from "../sql/dialect.ts";
+import type { AnyRow } from "../sql/filter-types.ts";
+import { type Page, pageInfo } from "../sql/page.ts";
+import { type ReadOptions, sqlRead } from "../sql/read.ts";
+import type { Table } from "../sql/table.ts";
+import type { DbStatement, Row } from "./db.ts";
+
+/** Options of `db.page`. All are trusted, except `merge`, `after` and `before`. */
+export interface DbPageOptions<Cols = AnyRow> extends ReadOptions<Cols> {
+  /** As in `sqlRead`; a page needs it. */
+  readonly order: NonNullable<ReadOptions<Cols>["order"]>;
+  /** The page's size. */
+  readonly limit: number;
+  /** A page of a cursor has no number. */
+  readonly page?: undefined;
+  /** Counts the rows of all pages, with a statement of its own. */
+  readonly total?: boolean | undefined;
+}
+
+/** Reads a page of rows: `await db.page("users", { order: "name", key: "id", limit: 20, after, total: true })`. */
+export interface ReadPage {
+  <Cols extends object>(table: Table<Cols>, options: DbPageOptions<NoInfer<Cols>>): Promise<Page<Cols>>;
+  <R extends object = Row>(table: string, options: DbPageOptions): Promise<Page<R>>;
+  <Cols extends object>(
+    dialect: Dialect,
+    table: Table<Cols>,
+    options: DbPageOptions<NoInfer<Cols>>,
+  ): Promise<Page<Cols>>;
+  <R extends object = Row>(dialect: Dialect, table: string, options: DbPageOptions): Promise<Page<R>>;
+}
+
+type Query = (statement: DbStatement) => Promise<Record<string, unknown>[]>;
+
+/** Runs `db.page`. Columns of the order that are not selected are read for the cursors, and left out of the rows. */
+export async function readPage(given: readonly unknown[], query: Query): Promise<Page<object>> {
+  // The last argument has the options; before it is the table, and a dialect may be first.
+  const target = given.slice(0, -1) as unknown as [string];
+  const { total = false, ...options } = (given.at(-1) ?? {}) as DbPageOptions;
+  const { select, order, key, limit, after, before } = options;
+  const ordered = [order ?? [], key ?? []].flat().map((term) => String(term).replace(/^-/, ""));
+  const added = select === undefined ? [] : [...new Set(ordered)].filter((column) => !select.includes(column));
+  const read: ReadOptions = {
+    ...options,
+    ...(added.length === 0 ? {} : { select: [...(select as readonly string[]), ...added] }),
+    limit: limit + 1,
+  };
+  const statement = sqlRead(...target, read);
+  const { filter, merge, allow, denyOps, allowOps, maxDepth, maxConditions, maxList } = options;
+  const conditions = { filter, merge, allow, denyOps, allowOps, maxDepth, maxConditions, maxList };
+  const counting = total ? query(sqlCount(...target, conditions as never)) : undefined;
+  const [rows, counted] = await Promise.all([query(statement), counting]);
+  const count = counted === undefined ? undefined : Number(counted[0]?.["count"]);
+  const page = pageInfo(rows, { order: order as string, key, limit, after, before, total: count });
+  for (const column of added) for (const row of page.rows) delete row[column];
+  return page;
+}

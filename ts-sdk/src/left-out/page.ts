@@ -1,0 +1,4 @@
+import type * as real from "../client/page.ts";
+import { leftOut } from "./left-out.ts";
+
+export const readPage: typeof real.readPage = /* @__PURE__ */ leftOut(".page(");
