@@ -39,6 +39,9 @@ const sdkPolyfills: Readonly<Record<string, string>> = { fetch: "@tenon/sdk/fetc
 const symmetricNames = /\bcreate(?:C|Dec)ipheriv\b|(?<!["'`/])\b(?:pbkdf2|scrypt|hkdf)(?:Sync)?\b/;
 const symmetricUsers = ["ciphers.js", "crypto-derive.js"].map((file) => join(nodeFolder, file));
 
+/** The SDK's module that hashes passwords, by functions of `node:crypto` with the core module. */
+const passwordFile = /[\\/]password[\\/]algorithms\.[jt]s$/;
+
 /** The SDK's module of `jwt`. */
 const jwtFile = /[\\/]middleware[\\/]jwt\.[jt]s$/;
 
@@ -151,6 +154,7 @@ export class Needs {
       if (this.#readForSubtle.has(input) || isOfGuest(input)) continue;
       this.#readForSubtle.add(input);
       if (jwtFile.test(input) && (await isOfSdk(input))) this.#subtle.hasJwt = true;
+      if (passwordFile.test(input) && (await isOfSdk(input))) this.#namesSymmetric = true;
       // The build makes some modules itself; they have no file.
       const text = await readFile(input, "utf8").catch(() => "");
       if (!(mayUseSubtle.test(text) || symmetricNames.test(text)) || (await isOfSdk(input))) continue;
