@@ -136,10 +136,13 @@ pub(crate) struct Calls {
     account: Account,
 }
 
+/// The outcome of a call, the rest of a streamed response, and the bytes that are held for both.
+type PendingOutcome = Pin<Box<dyn Future<Output = (Outcome, Option<Receiving>, Charge)> + Send>>;
+
 /// A call that runs.
 struct Running {
     call: u32,
-    outcome: Pin<Box<dyn Future<Output = (Outcome, Option<Receiving>, Charge)> + Send>>,
+    outcome: PendingOutcome,
 }
 
 impl Future for Running {
@@ -238,7 +241,7 @@ impl Calls {
         }
         match self.prepare(call, request, egress, bodies, &mut held) {
             Ok(sending) => {
-                let outcome: Pin<Box<dyn Future<Output = _> + Send>> = match bodies {
+                let outcome: PendingOutcome = match bodies {
                     Bodies::Whole => Box::pin(async move {
                         let outcome = sending.send(&mut held).await;
                         (outcome, None, held)
