@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { z } from "zod";
 import {
   accepted,
   created,
@@ -198,6 +199,27 @@ describe("what is declared is what is sent", () => {
     ],
   ])("%s", async (_what, schema, body, text) => {
     expect(await sent(schema as never, body)).toBe(text);
+  });
+
+  it("by other libraries' schemas that are closed", async () => {
+    const Name = z.object({ name: z.string(), note: z.string().nullable().optional() }).meta({ id: "Name" });
+    const Tree = z.object({
+      v: z.number(),
+      get kids() {
+        return z.array(Tree).optional();
+      },
+    });
+    const body = { name: "Ada", note: null, password: "x" };
+    expect(await sent(Name as never, body)).toBe('{"name":"Ada","note":null}');
+    expect(await sent(z.array(Name) as never, [body])).toBe('[{"name":"Ada","note":null}]');
+    expect(await sent(z.object({ a: Name, b: Name.nullable() }) as never, { a: body, b: null, c: 1 })).toBe(
+      '{"a":{"name":"Ada","note":null},"b":null}',
+    );
+    expect(await sent(z.looseObject({ name: z.string() }) as never, body)).toBe(JSON.stringify(body));
+    expect(
+      await sent(z.object({ at: z.date(), any: z.any() }) as never, { at: new Date(0), any: { x: 1 }, b: 1 }),
+    ).toBe('{"at":"1970-01-01T00:00:00.000Z","any":{"x":1}}');
+    expect(await sent(Tree as never, { v: 1, kids: [{ v: 2 }] })).toContain('"kids":[{"v":2}]');
   });
 
   it("also through middleware and groups, asynchronously, and for HEAD", async () => {

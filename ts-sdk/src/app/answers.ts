@@ -7,7 +7,7 @@ import type { WriteBody } from "../http/response.ts";
 import { isBodiless } from "../http/status.ts";
 import { answersOf } from "../routing/answers.ts";
 import type { Operation, RouteOptions } from "../routing/operation.ts";
-import type { Fields, ObjectSchema } from "../schema/object.ts";
+import type { ObjectSchema } from "../schema/object.ts";
 import type { UnionSchema } from "../schema/one-of.ts";
 import { isSchema, type Kind } from "../schema/schema.ts";
 import type { StandardSchema } from "../schema/standard.ts";
@@ -56,11 +56,13 @@ type Write = (value: unknown) => string | undefined;
 interface Shape {
   readonly kind: Kind;
   readonly items?: Shape;
-  readonly fields?: Fields;
+  readonly fields?: Readonly<Record<string, Shape>>;
   readonly open?: boolean;
   readonly tag?: string;
   readonly variants?: UnionSchema["variants"];
 }
+
+type ShapeFields = Readonly<Record<string, Shape>>;
 
 /**
  * Composes the function that writes an operation's bodies, once: each with the members that its status declares. A body
@@ -68,7 +70,9 @@ interface Shape {
  */
 export function bodyWriter(operation: Operation): WriteBody {
   const writers = Object.entries(answersOf(operation)).flatMap(([status, schema]): [number, Write][] =>
-    schema && isSchema(schema) ? [[Number(status), writerOf(schema as unknown as Shape)]] : [],
+    schema === undefined
+      ? []
+      : [[Number(status), writerOf(isSchema(schema) ? (schema as unknown as Shape) : foreignShape(schema))]],
   );
   const [only] = writers;
   if (only === undefined) return () => undefined;
@@ -77,10 +81,56 @@ export function bodyWriter(operation: Operation): WriteBody {
   return (status, body) => byStatus.get(status)?.(body);
 }
 
+/** The part of a JSON Schema that is read here. */
+interface JsonSchema {
+  readonly $ref?: string;
+  readonly $defs?: Readonly<Record<string, JsonSchema>>;
+  readonly type?: unknown;
+  readonly anyOf?: readonly JsonSchema[];
+  readonly items?: JsonSchema;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly additionalProperties?: unknown;
+}
+
+const ANYTHING: Shape = { kind: "json" };
+
+/**
+ * The shape of another library's schema, by its Standard JSON Schema: objects that it says to be closed, as Zod does, nested and
+ * in lists. All else is sent as it is.
+ */
+function foreignShape(schema: StandardSchema): Shape {
+  const { jsonSchema } = schema["~standard"] as { jsonSchema?: { output(options: object): JsonSchema } };
+  try {
+    const libraryOptions = { unrepresentable: "any", errorMode: "ignore" };
+    const root = jsonSchema?.output({ target: "draft-2020-12", libraryOptions });
+    return root === undefined ? ANYTHING : shapeOf(root, root.$defs ?? {}, []);
+  } catch {
+    // A schema that JSON Schema can't express is still valid.
+    return ANYTHING;
+  }
+}
+
+function shapeOf(given: JsonSchema, defs: NonNullable<JsonSchema["$defs"]>, outer: readonly string[]): Shape {
+  const { $ref, type, anyOf, items, properties, additionalProperties } = given;
+  const name = $ref?.startsWith("#/$defs/") ? $ref.slice(8) : undefined;
+  // A type that holds itself has no end.
+  if ($ref !== undefined) {
+    const target = name === undefined || outer.includes(name) ? undefined : defs[name];
+    return target === undefined ? ANYTHING : shapeOf(target, defs, [...outer, name as string]);
+  }
+  const [only, ...others] = anyOf?.filter((each) => each.type !== "null") ?? [];
+  if (only !== undefined) return others.length === 0 ? shapeOf(only, defs, outer) : ANYTHING;
+  if (type === "array" && items !== undefined) return { kind: "list", items: shapeOf(items, defs, outer) };
+  if (type !== "object") return typeof type === "string" && type !== "array" ? { kind: "string" } : ANYTHING;
+  if (properties === undefined || additionalProperties !== false) return ANYTHING;
+  const fields = Object.entries(properties).map(([key, each]) => [key, shapeOf(each, defs, outer)] as const);
+  return { kind: "object", fields: Object.fromEntries(fields) };
+}
+
 function writerOf(shape: Shape): Write {
   switch (shape.kind) {
     case "object":
-      return shape.open ? anything : objectWriter(shape.fields as Fields);
+      return shape.open ? anything : objectWriter(shape.fields ?? {});
     case "list":
       return listWriter(shape.items as Shape);
     case "record":
@@ -108,22 +158,22 @@ function isFlat(shape: Shape): boolean {
 const COMPOUND: readonly Kind[] = ["object", "record", "union", "json"];
 
 /** The fields as a list, if `JSON.stringify` selects them rightly by their names. */
-function flatNames(fields: Fields): string[] | undefined {
-  return Object.values(fields).every((field) => isFlat(field as Shape)) ? Object.keys(fields) : undefined;
+function flatNames(fields: ShapeFields): string[] | undefined {
+  return Object.values(fields).every((field) => isFlat(field)) ? Object.keys(fields) : undefined;
 }
 
-function objectWriter(fields: Fields): Write {
+function objectWriter(fields: ShapeFields): Write {
   const names = flatNames(fields);
   // One call of the engine's own function takes less time than one for each member.
   return names === undefined ? memberWriter(fields) : (value) => JSON.stringify(value, names);
 }
 
 /** Writes an object member by member. */
-function memberWriter(fields: Fields): Write {
+function memberWriter(fields: ShapeFields): Write {
   const members = Object.entries(fields).map(([key, field]) => ({
     key,
     before: `${JSON.stringify(key)}:`,
-    write: writerOf(field as Shape),
+    write: writerOf(field),
   }));
   const writeMembers: Write = (given) => {
     const value = plainOf(given);
@@ -144,7 +194,7 @@ function memberWriter(fields: Fields): Write {
 function listWriter(items: Shape): Write {
   const write = writerOf(items);
   const { kind, open, fields } = items;
-  const names = kind === "object" && !open ? flatNames(fields as Fields) : isFlat(items) ? NO_NAMES : undefined;
+  const names = kind === "object" && !open ? flatNames(fields as ShapeFields) : isFlat(items) ? NO_NAMES : undefined;
   if (names !== undefined) return (value) => JSON.stringify(value, names);
   return (given) => {
     const value = plainOf(given);
@@ -172,7 +222,7 @@ function recordWriter(write: Write): Write {
 
 function unionWriter({ tag, variants }: UnionSchema): Write {
   const writers = new Map(
-    Object.entries(variants).map(([key, type]) => [key, objectWriter((type as ObjectSchema).fields)]),
+    Object.entries(variants).map(([key, type]) => [key, objectWriter((type as ObjectSchema).fields as ShapeFields)]),
   );
   return (given) => {
     const value = plainOf(given);
