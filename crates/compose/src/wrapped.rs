@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use wasmparser::BinaryReader;
+use wasmparser::{BinaryReader, ComponentExternalKind, ComponentInstantiationArg};
 
 use crate::outline::{CORE_MODULE, CUSTOM, Instance, Outline, sections};
 use crate::{HANDLER, Part, attach};
@@ -119,20 +119,33 @@ fn attached(component: &[u8]) -> Option<(Range<usize>, Vec<Part<'_>>)> {
     let Instance::Made { component: handler, arguments } = outline.instance(*of)? else { return None };
     let mut parts: Vec<(u32, Part<'_>)> = Vec::new();
     for argument in arguments {
-        let Some((instance, export)) = outline.part(argument) else {
-            // All others are imports under their own names.
+        if is_passed_on(&outline, argument) {
             continue;
-        };
-        let Instance::Made { component: part, .. } = outline.instance(instance)? else { return None };
+        }
+        let (instance, export) = outline.part(argument)?;
+        let Instance::Made { component: part, arguments } = outline.instance(instance)? else { return None };
+        if !arguments.iter().all(|argument| is_passed_on(&outline, argument)) {
+            return None;
+        }
         let names = (export.to_owned(), argument.name.to_owned());
         match parts.iter_mut().find(|(known, _)| *known == instance) {
             Some((_, part)) => part.exports.push(names),
             None => parts.push((instance, Part { bytes: &component[outline.place(*part)?], exports: vec![names] })),
         }
     }
+    if parts.is_empty() {
+        return None;
+    }
     // In the order in which they were attached.
     parts.sort_by_key(|(instance, _)| *instance);
     Some((outline.place(*handler)?, parts.into_iter().map(|(_, part)| part).collect()))
+}
+
+/// Returns whether an argument is an import under its own name, in any version.
+fn is_passed_on(outline: &Outline<'_>, argument: &ComponentInstantiationArg<'_>) -> bool {
+    let interface = |name: &str| name.split('@').next().map(str::to_owned);
+    argument.kind == ComponentExternalKind::Instance
+        && matches!(outline.instance(argument.index), Some(Instance::Imported(name)) if interface(name) == interface(argument.name))
 }
 
 #[cfg(test)]
@@ -205,6 +218,17 @@ mod tests {
         }
         assert!(compose(&wrap(ENGINE, Kind::Handler), BRIDGE).unwrap() == wrap(ENGINE, Kind::Composed));
         assert_eq!(compose(&wrap(ENGINE, Kind::Composed), BRIDGE).unwrap_err().code(), "ALREADY_COMPOSED");
+    }
+
+    #[test]
+    fn a_component_of_the_engine_is_composed_with_a_bridge_of_another() {
+        let handler = wrap(ENGINE, Kind::Handler);
+        let bridge = [BRIDGE, &[0, 5, 4, b'n', b'a', b'm', b'e']].concat();
+        let composed = compose(&handler, &bridge).unwrap();
+        Validator::new().validate_all(&composed).unwrap();
+        assert!(composed.len() > handler.len() + BRIDGE.len());
+        // It is the engine's component that is within (`tenon_rewrite::inner_handler`).
+        assert!(rewrap(&composed, Kind::Bare).is_none());
     }
 
     #[test]
