@@ -76,8 +76,12 @@ uint32_t run_timers(void);
 void clear_timers(void);
 
 // jobs.c
+// Whether a timer or a microtask of this call has thrown.
+extern bool is_broken;
+void print_uncaught_exception(void);
 void run_jobs(void);
-// Runs jobs, timers and calls until the promise is settled. Returns false when nothing is left that could settle it.
+// Runs jobs, timers and calls until the promise is settled. Returns false when nothing is left that could settle it, or when a timer
+// or a microtask has thrown.
 bool wait_for(JSValueConst promise);
 
 // report.c: what the author of a handler reads.

@@ -1,12 +1,19 @@
 // The event loop of one call.
 #include "engine.h"
 
+bool is_broken;
+
+void print_uncaught_exception(void) {
+  print_exception("Uncaught ");
+  is_broken = true;
+}
+
 void run_jobs(void) {
   JSContext *ctx;
   for (;;) {
     int ran = JS_ExecutePendingJob(runtime, &ctx);
     if (ran == 0) return;
-    if (ran < 0) print_exception("Uncaught ");
+    if (ran < 0) print_uncaught_exception();
   }
 }
 
@@ -14,9 +21,11 @@ bool wait_for(JSValueConst promise) {
   for (;;) {
     run_jobs();
     if (JS_PromiseState(context, promise) != JS_PROMISE_PENDING) return true;
+    if (is_broken) return false;
     uint32_t timeout = run_timers();
     run_jobs();
     if (JS_PromiseState(context, promise) != JS_PROMISE_PENDING) return true;
+    if (is_broken) return false;
     bool has_timers = timeout != UINT32_MAX;
     if (!has_timers && !has_calls()) return false;
     // It returns at once when no call runs and there is no timer.

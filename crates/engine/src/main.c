@@ -157,6 +157,16 @@ __attribute__((export_name("collect"))) void collect(void) {
 
 static JSValue body = JS_UNDEFINED;
 
+#define PROBLEM(status, title) "{\"type\":\"about:blank\",\"title\":\"" title "\",\"status\":" #status "}"
+#define BYTES(text) {(const uint8_t *)text, sizeof text - 1}
+
+// The answer with problem details (RFC 9457) to a request whose handler gives none.
+static Response problem(bool is_stuck) {
+  static Pair type = {BYTES("content-type"), BYTES("application/problem+json")};
+  static const Bytes failed = BYTES(PROBLEM(500, "Internal Server Error")), stuck = BYTES(PROBLEM(504, "Gateway Timeout"));
+  return (Response){is_stuck ? 504 : 500, {&type, 1}, true, is_stuck ? stuck : failed};
+}
+
 static bool read_response(JSContext *ctx, JSValueConst from, Response *response) {
   int32_t status;
   JSValue value = JS_GetProperty(ctx, from, atom_status);
@@ -190,16 +200,18 @@ handle(const uint8_t *method, uint32_t method_length, const uint8_t *path, uint3
     clear_timers();
     cancel_calls();
   }
-  response = (Response){.status = 500};
+  response = problem(false);
+  is_broken = false;
   JSValue request = new_request(context, (Bytes){method, method_length}, (Bytes){path, path_length}, (Pairs){headers, header_count},
                                 has_body, (Bytes){body_at, body_length});
   JSValue answer = JS_IsException(request) ? request : JS_Call(context, handler, JS_UNDEFINED, 1, (JSValueConst *)&request);
   if (JS_IsPromise(answer)) {
     bool is_settled = wait_for(answer);
     JSValue result = is_settled ? JS_PromiseResult(context, answer) : JS_UNDEFINED;
-    if (!is_settled) {
+    if (!is_settled && !is_broken) {
       print_text(ERR, "The handler waits for something that never comes\n");
-    } else if (JS_PromiseState(context, answer) == JS_PROMISE_REJECTED) {
+      response = problem(true);
+    } else if (is_settled && JS_PromiseState(context, answer) == JS_PROMISE_REJECTED) {
       JS_PromiseMarkAsHandled(context, answer);
       result = JS_Throw(context, result);
     }
@@ -211,7 +223,7 @@ handle(const uint8_t *method, uint32_t method_length, const uint8_t *path, uint3
   print_rejections(false);
   if (JS_IsObject(answer) && !read_response(context, answer, &response)) {
     print_exception("The handler's response cannot be read: ");
-    response = (Response){.status = 500};
+    response = problem(false);
   }
   JS_FreeValue(context, answer);
   JS_FreeValue(context, request);

@@ -128,7 +128,7 @@ uint32_t run_timers(void) {
     JSValue result = call_within_async_context(context, timer->async_context, timer->callback, JS_UNDEFINED, timer->argument_count,
                                                (JSValueConst *)timer->arguments);
     running = NULL;
-    if (JS_IsException(result)) print_exception("Uncaught ");
+    if (JS_IsException(result)) print_uncaught_exception();
     JS_FreeValue(context, result);
     if (timer->repeats) {
       timer->due = now + (timer->interval ? timer->interval : 1);
