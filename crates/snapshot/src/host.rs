@@ -68,15 +68,20 @@ pub(crate) fn plug(store: &mut Store<Host>, instance: &Instance) -> Result<()> {
     define(&mut linker)?;
     let table =
         instance.get_table(&mut *store, TABLE).ok_or_else(|| Error::msg("the engine does not export its table"))?;
-    for (place, line) in (2..).zip(PLACES.lines().skip(1)) {
-        let mut words = line.split(' ');
-        if let (Some("engine"), Some(module), Some(name)) = (words.next(), words.next(), words.next()) {
-            let function = linker.get(&mut *store, module, name)?.into_func();
-            let function = function.ok_or_else(|| Error::msg(format!("a build has no {name} of {module}")))?;
-            table.set(&mut *store, place, Ref::Func(Some(function)))?;
-        }
+    for (place, module, name) in places() {
+        let function = linker.get(&mut *store, module, name)?.into_func();
+        let function = function.ok_or_else(|| Error::msg(format!("a build has no {name} of {module}")))?;
+        table.set(&mut *store, place, Ref::Func(Some(function)))?;
     }
     Ok(())
+}
+
+/// Lists the functions that the engine calls, with their places.
+pub(crate) fn places() -> impl Iterator<Item = (u64, &'static str, &'static str)> {
+    (2..).zip(PLACES.lines().skip(1)).filter_map(|(place, line)| {
+        let (module, name) = line.strip_prefix("engine ")?.split_once(' ')?;
+        Some((place, module, name))
+    })
 }
 
 fn define(linker: &mut Linker<Host>) -> Result<()> {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use tenon_rewrite::{EngineModule, with_restore};
 
+use crate::host::places;
 use crate::prepare::{Files, prepare_module};
 use crate::wasmtime_engine::configured;
 use crate::{Engine, SnapshotError, Variant, compile_shipped, install, prepare, revision};
@@ -17,6 +18,13 @@ const COLLECTED: usize = 504;
 fn engine() -> Vec<u8> {
     // The engine is the largest module of a component (`EngineModule::find`).
     let large = "x".repeat(16 * 1024);
+    let [start, take, wait] = ["start", "take", "wait"].map(|name| place("sdk:core/calls@0.1.0", name));
+    let log_write = place("sdk:core/log@0.1.0", "write");
+    let get_environment = place("wasi:cli/environment@0.2.10", "get-environment");
+    let [monotonic_now, wall_now] =
+        ["monotonic", "wall"].map(|clock| place(&format!("wasi:clocks/{clock}-clock@0.2.10"), "now"));
+    let [get_random_bytes, get_random_u64] =
+        ["get-random-bytes", "get-random-u64"].map(|name| place("wasi:random/random@0.2.10", name));
     let text = format!(
         r#"(module
           (type $start (func (param i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32) (result i32)))
@@ -40,19 +48,23 @@ fn engine() -> Vec<u8> {
           (func (export "initialize") (param $name i32) (param i32) (param $source i32) (param $size i32) (result i32)
             (global.set $length (local.get $size))
             (global.set $first (i32.load8_u (local.get $source)))
-            (call_indirect (type $i) (i32.const 200) (i32.const 9))
-            (i64.store (i32.const 400) (call_indirect (type $l) (i32.const 11)))
-            (if (i32.eq (global.get $first) (i32.const 115)) (then (drop (call_indirect (type $l) (i32.const 11)))))
-            (call_indirect (type $iii) (i32.const 0) (local.get $source) (local.get $size) (i32.const 6))
+            (call_indirect (type $i) (i32.const 200) (i32.const {wall_now}))
+            (i64.store (i32.const 400) (call_indirect (type $l) (i32.const {get_random_u64})))
+            (if (i32.eq (global.get $first) (i32.const 115)) (then (drop (call_indirect (type $l) (i32.const {get_random_u64})))))
+            (call_indirect (type $iii) (i32.const 0) (local.get $source) (local.get $size) (i32.const {log_write}))
             (if (i32.eq (global.get $first) (i32.const 63)) (then (drop (memory.grow (i32.const 60000)))))
             (if (i32.eq (global.get $first) (i32.const 43))
               (then (drop (memory.grow (i32.const 3))) (i32.store8 (i32.const 300000) (i32.const 9))))
-            (if (i32.eq (global.get $first) (i32.const 42)) (then (drop (call_indirect (type $l) (i32.const 8)))))
-            (if (i32.eq (global.get $first) (i32.const 114)) (then (call_indirect (type $li) (i64.const 1) (i32.const 400) (i32.const 10))))
+            (if (i32.eq (global.get $first) (i32.const 42)) (then (drop (call_indirect (type $l) (i32.const {monotonic_now})))))
+            (if (i32.eq (global.get $first) (i32.const 114)) (then (call_indirect (type $li) (i64.const 1) (i32.const 400) (i32.const {get_random_bytes}))))
             (i32.eq (global.get $first) (i32.const 33)))
           (func (export "host_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 0))
           (func (export "bridge_handle") (param i32 i32))
           (func (export "calls_start") (type $start) (i32.const 0))
+          (func (export "calls_start_streamed") (param i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32) (result i32) (i32.const 0))
+          (func (export "calls_ready") (type $i))
+          (func (export "calls_read") (param i32 i32))
+          (func (export "calls_write") (param i32 i32 i32 i32 i32))
           (func (export "calls_wait") (type $i-i) (i32.const 0))
           (func (export "calls_take") (type $i))
           (func (export "calls_cancel") (type $i))
@@ -65,16 +77,21 @@ fn engine() -> Vec<u8> {
             (if (i32.eq (global.get $first) (i32.const 99))
               (then
                 (drop (call_indirect (type $start) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0)
-                  (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 3)))
-                (if (i32.ne (call_indirect (type $i-i) (i32.const 7) (i32.const 5)) (i32.const 1)) (then (unreachable)))
-                (call_indirect (type $i) (i32.const 600) (i32.const 4))
+                  (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const {start})))
+                (if (i32.ne (call_indirect (type $i-i) (i32.const 7) (i32.const {wait})) (i32.const 1)) (then (unreachable)))
+                (call_indirect (type $i) (i32.const 600) (i32.const {take}))
                 ;; Nothing is left, and a timer of 7 µs is over.
-                (if (call_indirect (type $i-i) (i32.const 7) (i32.const 5)) (then (unreachable)))
-                (i64.store (i32.const 640) (call_indirect (type $l) (i32.const 8)))
-                (call_indirect (type $i) (i32.const 648) (i32.const 7))))
+                (if (call_indirect (type $i-i) (i32.const 7) (i32.const {wait})) (then (unreachable)))
+                (i64.store (i32.const 640) (call_indirect (type $l) (i32.const {monotonic_now})))
+                (call_indirect (type $i) (i32.const 648) (i32.const {get_environment}))))
             (i32.const 700)))"#
     );
     wat::parse_str(text).unwrap()
+}
+
+/// Returns the place of a function in the engine's table.
+fn place(module: &str, name: &str) -> u64 {
+    places().find(|(_, of, is)| (*of, *is) == (module, name)).unwrap().0
 }
 
 fn open(folder: &Path) -> Option<Engine> {
