@@ -13,8 +13,7 @@ done
 
 # Paths of the machine must not be in the artifact, because it is compared byte for byte.
 cargo_home=${CARGO_HOME:-$HOME/.cargo}
-bridge=$(cd ../../bridge && pwd)
 features=+bulk-memory,+sign-ext,+nontrapping-fptoint
 env -u RUSTUP_TOOLCHAIN RUSTC="$rustc" RUSTC_BOOTSTRAP=1 \
-  RUSTFLAGS="--remap-path-prefix=$PWD=. --remap-path-prefix=$bridge=bridge --remap-path-prefix=$cargo_home=cargo -Ctarget-feature=$features" \
+  RUSTFLAGS="--remap-path-prefix=$PWD=. --remap-path-prefix=$cargo_home=cargo -Ctarget-feature=$features" \
   "$cargo" build --quiet --release --target-dir target --target wasm32-unknown-unknown -Zbuild-std=core,alloc "$@"
