@@ -15,6 +15,7 @@
 
 mod error;
 mod outline;
+pub mod section;
 mod wrapped;
 
 pub use error::ComposeError;

@@ -3,10 +3,12 @@
 use std::ops::Range;
 
 use wasmparser::{
-    BinaryReader, BinaryReaderError, ComponentAlias, ComponentAliasSectionReader, ComponentExportSectionReader,
+    BinaryReaderError, ComponentAlias, ComponentAliasSectionReader, ComponentExportSectionReader,
     ComponentExternalKind, ComponentImport, ComponentImportSectionReader, ComponentInstance,
     ComponentInstanceSectionReader, ComponentInstantiationArg, ComponentTypeRef,
 };
+
+use crate::section::{self, Section};
 
 /// Identifiers of sections (Component Model, Binary).
 pub(crate) const CUSTOM: u8 = 0;
@@ -20,26 +22,9 @@ const EXPORT: u8 = 11;
 /// Bytes before the first section.
 const PREAMBLE: usize = 8;
 
-/// A section: its identifier, its start and the range of its content.
-pub(crate) struct Section {
-    pub(crate) id: u8,
-    pub(crate) start: usize,
-    pub(crate) content: Range<usize>,
-}
-
 /// Lists the sections of a component.
 pub(crate) fn sections(component: &[u8]) -> Result<Vec<Section>, BinaryReaderError> {
-    let mut reader = BinaryReader::new(component.get(PREAMBLE..).unwrap_or_default(), PREAMBLE);
-    let mut found = Vec::new();
-    while !reader.eof() {
-        let start = reader.original_position();
-        let id = reader.read_u8()?;
-        let size = reader.read_var_u32()? as usize;
-        let content = reader.original_position();
-        reader.read_bytes(size)?;
-        found.push(Section { id, start, content: content..content + size });
-    }
-    Ok(found)
+    section::sections(component.get(PREAMBLE..).unwrap_or_default(), PREAMBLE)
 }
 
 /// An instance in a component, by its origin.
@@ -51,7 +36,7 @@ pub enum Instance<'a> {
     Made {
         /// The component's number.
         component: u32,
-        /// What it gets.
+        /// Its arguments.
         arguments: Box<[ComponentInstantiationArg<'a>]>,
     },
     /// It is an export of another instance.
@@ -86,7 +71,7 @@ impl<'a> Outline<'a> {
     pub fn of(component: &'a [u8]) -> Result<Self, BinaryReaderError> {
         let mut outline = Self::default();
         for section in sections(component)? {
-            let reader = BinaryReader::new(&component[section.content.clone()], section.content.start);
+            let reader = section.reader(component);
             match section.id {
                 COMPONENT => outline.components.push(Some(section.content)),
                 IMPORT => {

@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_component_of_one_kind_becomes_one_of_another() {
-        // What tools append stays.
+        // Sections that tools append stay.
         let appended = [0, 5, 4, b'n', b'a', b'm', b'e'];
         for (from, to) in KINDS.into_iter().flat_map(|from| KINDS.map(|to| (from, to))) {
             let [before, after] = [from, to].map(|kind| [&wrap(ENGINE, kind)[..], &appended].concat());

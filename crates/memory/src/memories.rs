@@ -7,8 +7,8 @@ use wasmtime::{Config, LinearMemory, MemoryCreator, MemoryType, Result};
 
 use crate::Usage;
 use crate::image::Image;
-use crate::portable::{Once, initial_size};
-use crate::providing::{image, made};
+use crate::portable::{Once, Plan};
+use crate::providing::made;
 use crate::slot::Slot;
 use crate::stacks::Stacks;
 
@@ -88,10 +88,7 @@ unsafe impl MemoryCreator for Memories {
         reserved: Option<usize>,
         guard: usize,
     ) -> Result<Box<dyn LinearMemory>, String> {
-        let image = image(minimum);
-        let size = initial_size(image.as_ref(), minimum, maximum)?;
-        let capacity = reserved.unwrap_or(size).max(size);
-        let length = capacity.checked_add(guard).ok_or("the memory is too large")?;
+        let Plan { image, size, capacity, length } = Plan::of(minimum, maximum, reserved, guard)?;
         let slot = self.pool.take(image.as_ref(), length, size);
         let slot = slot.map_err(|error| format!("a memory cannot be mapped: {error}"))?;
         let slot = Arc::new(Mutex::new(Some(slot)));

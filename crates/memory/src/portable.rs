@@ -22,10 +22,7 @@ unsafe impl MemoryCreator for Once {
         reserved: Option<usize>,
         guard: usize,
     ) -> Result<Box<dyn LinearMemory>, String> {
-        let image = image(minimum);
-        let size = initial_size(image.as_ref(), minimum, maximum)?;
-        let capacity = reserved.unwrap_or(size).max(size);
-        let length = capacity.checked_add(guard).ok_or("the memory is too large")?;
+        let Plan { image, size, capacity, length } = Plan::of(minimum, maximum, reserved, guard)?;
         let made = Region::reserve(length).and_then(|region| {
             region.allow(0, size)?;
             if let Some(image) = image {
@@ -41,18 +38,35 @@ unsafe impl MemoryCreator for Once {
     }
 }
 
-/// Returns the size in bytes that a memory starts with. Modules that share code start with memories of different sizes.
-/// Wasmtime takes it from `byte_size`.
-pub(crate) fn initial_size(
-    image: Option<&Arc<Image>>,
-    minimum: usize,
-    maximum: Option<usize>,
-) -> Result<usize, String> {
-    let size = image.map_or(minimum, |image| image.size());
-    if maximum.is_some_and(|maximum| size > maximum) {
-        return Err("the memory's image is larger than the memory may become".into());
+/// A memory that is to be made.
+pub(crate) struct Plan {
+    pub(crate) image: Option<Arc<Image>>,
+    /// Bytes that it starts with. Modules that share code start with memories of different sizes, which wasmtime takes from
+    /// `byte_size`.
+    pub(crate) size: usize,
+    /// Bytes that it may have.
+    pub(crate) capacity: usize,
+    /// Bytes of its reservation.
+    pub(crate) length: usize,
+}
+
+impl Plan {
+    /// Takes the arguments of [`MemoryCreator::new_memory`].
+    pub(crate) fn of(
+        minimum: usize,
+        maximum: Option<usize>,
+        reserved: Option<usize>,
+        guard: usize,
+    ) -> Result<Self, String> {
+        let image = image(minimum);
+        let size = image.as_ref().map_or(minimum, |image| image.size());
+        if maximum.is_some_and(|maximum| size > maximum) {
+            return Err("the memory's image is larger than the memory may become".into());
+        }
+        let capacity = reserved.unwrap_or(size).max(size);
+        let length = capacity.checked_add(guard).ok_or("the memory is too large")?;
+        Ok(Self { image, size, capacity, length })
     }
-    Ok(size)
 }
 
 struct Memory {

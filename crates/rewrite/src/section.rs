@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use wasm_encoder::{ComponentSectionId, SectionId};
-use wasmparser::BinaryReader;
 
 use crate::state::StateError;
+
+pub use tenon_compose::section::Section;
 
 /// Magic number and version, before the first section.
 pub const PREAMBLE: usize = 8;
@@ -49,25 +50,6 @@ pub const COMPONENT: u8 = ComponentSectionId::Component as u8;
 /// Exports of a component.
 pub const COMPONENT_EXPORT: u8 = ComponentSectionId::Export as u8;
 
-/// A section: its identifier, its start and the range of its content.
-#[derive(Clone, Debug)]
-pub struct Section {
-    /// See the specification of the binary format.
-    pub id: u8,
-    /// Offset of its identifier.
-    pub start: usize,
-    /// Range of its content.
-    pub content: Range<usize>,
-}
-
-impl Section {
-    /// Returns a reader of the section's content in `bytes`.
-    #[must_use]
-    pub fn reader<'a>(&self, bytes: &'a [u8]) -> BinaryReader<'a> {
-        BinaryReader::new(&bytes[self.content.clone()], self.content.start)
-    }
-}
-
 /// Lists the sections in `range` of a module or a component.
 ///
 /// # Errors
@@ -75,15 +57,5 @@ impl Section {
 /// When one is malformed or reaches beyond the range.
 pub fn sections(bytes: &[u8], range: Range<usize>) -> Result<Vec<Section>, StateError> {
     let content = bytes.get(range.clone()).ok_or(StateError::Foreign("a section is cut short"))?;
-    let mut reader = BinaryReader::new(content, range.start);
-    let mut found = Vec::new();
-    while !reader.eof() {
-        let start = reader.original_position();
-        let id = reader.read_u8()?;
-        let size = reader.read_var_u32()? as usize;
-        let content = reader.original_position();
-        reader.read_bytes(size)?;
-        found.push(Section { id, start, content: content..content + size });
-    }
-    Ok(found)
+    Ok(tenon_compose::section::sections(content, range.start)?)
 }

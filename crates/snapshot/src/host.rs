@@ -84,6 +84,13 @@ pub(crate) fn places() -> impl Iterator<Item = (u64, &'static str, &'static str)
     })
 }
 
+/// Starts a call of a rehearsal, and returns its number.
+fn started(guest: &mut Guest<'_>, function: &'static str) -> Result<u32> {
+    let rehearsal = rehearsal(guest, function, CALLS)?;
+    rehearsal.started += 1;
+    Ok(rehearsal.started)
+}
+
 fn define(linker: &mut Linker<Host>) -> Result<()> {
     linker.func_wrap(
         CALLS,
@@ -100,11 +107,7 @@ fn define(linker: &mut Linker<Host>) -> Result<()> {
          _: u32,
          _: u32,
          _: u32,
-         _: u32| {
-            let rehearsal = rehearsal(&mut guest, "start", CALLS)?;
-            rehearsal.started += 1;
-            Ok(rehearsal.started)
-        },
+         _: u32| { started(&mut guest, "start") },
     )?;
     linker.func_wrap(
         CALLS,
@@ -122,11 +125,7 @@ fn define(linker: &mut Linker<Host>) -> Result<()> {
          _: u32,
          _: u32,
          _: u32,
-         _: u32| {
-            let rehearsal = rehearsal(&mut guest, "start-streamed", CALLS)?;
-            rehearsal.started += 1;
-            Ok(rehearsal.started)
-        },
+         _: u32| { started(&mut guest, "start-streamed") },
     )?;
     linker.func_wrap(CALLS, "wait", |mut guest: Guest<'_>, timeout: u32| {
         let rehearsal = rehearsal(&mut guest, "wait", CALLS)?;
