@@ -148,7 +148,7 @@ export class Needs {
     return this.#platform.length > 0;
   }
 
-  /** Adds the parts of `crypto.subtle` that sources use. Of the SDK, only `jwt` needs any. */
+  /** Adds the parts of `crypto.subtle` that sources use. In the SDK only `jwt` needs any. */
   async #addSubtle(inputs: readonly string[]): Promise<void> {
     for (const input of inputs) {
       if (this.#readForSubtle.has(input) || isOfGuest(input)) continue;

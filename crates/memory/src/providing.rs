@@ -20,7 +20,7 @@ struct Provided {
     memories: Vec<Live>,
 }
 
-/// What became of an image.
+/// The use of an image.
 #[derive(Default)]
 pub struct Started {
     /// True when a memory starts with it.

@@ -1,4 +1,4 @@
-//! What only Linux does with reserved address space.
+//! Reserved address space, as only Linux can change it.
 
 use std::io;
 use std::os::fd::BorrowedFd;

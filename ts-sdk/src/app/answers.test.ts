@@ -36,7 +36,7 @@ const Conflict = Type("Conflict", {
 const warnings = vi.spyOn(console, "error").mockImplementation(() => {});
 afterEach(() => warnings.mockClear());
 
-/** What a served app sends for a declared response, without the checks of tests. */
+/** The answer of a served app to a declared response, without the checks of tests. */
 async function sent(response: never, body: unknown): Promise<string> {
   const app = routes({ it: get("/", { response }, () => ok(body) as never) });
   const answer = await testApp(app, { checkResponses: false }).get("/");

@@ -94,7 +94,7 @@ function changeRoutes(definitions: Definitions, change: (options: RouteOptions) 
           definition.enter((all, ...more) => add(changeRoutes(all, change), ...more), ...rest);
         return [key, { ...definition, enter }];
       }
-      // What is no route is refused later, by its name.
+      // Values that are no routes are refused later, by its name.
       if (typeof definition?.handler !== "function") return [key, definition as AnyRoute];
       platform[buildingKey]?.delete(definition);
       return [key, { ...definition, options: change(definition.options) }];

@@ -12,7 +12,7 @@ type Uninferred<T> = [T][T extends unknown ? 0 : never];
 
 /** Options of {@link middleware}. */
 export interface MiddlewareOptions {
-  /** What it adds to the OpenAPI document: security schemes, and answers of its own. */
+  /** Additions to the OpenAPI document: security schemes, and answers of its own. */
   readonly openapi?: MiddlewareOpenApi;
 }
 

@@ -7,7 +7,7 @@ import type { MiddlewareOpenApi, SecurityScheme } from "./security.ts";
 export interface Middleware<out Adds = Empty, in Needs = Empty> extends Around {
   /** The credentials that a client has to present, for the OpenAPI document; set by authenticating middleware. */
   readonly security?: SecurityScheme;
-  /** What it adds to the OpenAPI document. */
+  /** Additions to the OpenAPI document. */
   readonly openapi?: MiddlewareOpenApi;
   /** Never set: it carries the types. */
   readonly "~types"?: { readonly adds: Adds; readonly needs: (context: Needs) => void };

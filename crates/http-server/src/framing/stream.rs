@@ -30,7 +30,7 @@ const NEXT_PART: Duration = Duration::from_secs(5);
 /// Bytes of a head that fit into hyper's first buffer.
 const SMALL_HEAD: usize = 8 * 1024;
 
-/// Whether the client of a connection has closed its half of it and waits for an answer, which is the last one. The stream and the
+/// A flag: the client of a connection has closed its half of it and waits for an answer, which is the last one. The stream and the
 /// service that answers its requests share it.
 #[derive(Clone, Debug, Default)]
 pub struct HalfClosed(Arc<AtomicBool>);

@@ -153,7 +153,7 @@ async fn the_host_holds_little_of_a_body_that_nobody_takes() {
     let limits = Limits { max_outbound_body_bytes: 4 << 30, request_timeout_ms: 500, ..small() };
     let (runtime, peer, url, _folder) = calling(limits, Isolation::Request).await;
     let [endless, hang] = ["/endless", "/hang"].map(|path| format!("{url}{path}"));
-    // A guest that never reads. What was sent is in the buffers of the connection.
+    // A guest never reads. The sent bytes are in the buffers of the connection.
     let mut script = Script::default();
     script.start_streamed(&Call::get(&endless), false).wait(NO_LIMIT).take().wait(300_000);
     answered(&runtime, &script).await;
