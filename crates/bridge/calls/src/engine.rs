@@ -187,6 +187,38 @@ unsafe fn pairs(at: *const Pair, count: usize) -> Vec<(String, Vec<u8>)> {
     pairs.iter().map(|pair| unsafe { (text(pair.name.get()), pair.value.get().to_vec()) }).collect()
 }
 
+/// Starts a call.
+///
+/// # Safety
+/// The arguments are those of the Canonical ABI.
+unsafe fn start(
+    method: *const u8,
+    method_length: usize,
+    url: *const u8,
+    url_length: usize,
+    headers: *const Pair,
+    header_count: usize,
+    has_body: u32,
+    body: *const u8,
+    body_length: usize,
+    timeout_ms: u32,
+    max_bytes: u32,
+    bodies: Bodies,
+) -> u32 {
+    // SAFETY: as the caller promises.
+    let request = unsafe {
+        Request {
+            method: text(bytes(method, method_length)),
+            url: text(bytes(url, url_length)),
+            headers: pairs(headers, header_count),
+            body: (has_body != 0).then(|| bytes(body, body_length).to_vec()),
+            timeout_ms,
+            max_bytes,
+        }
+    };
+    running::with(|running| running.start(request, bodies))
+}
+
 /// `sdk:core/calls#start`.
 ///
 /// # Safety
@@ -206,17 +238,22 @@ pub unsafe extern "C" fn calls_start(
     max_bytes: u32,
 ) -> u32 {
     // SAFETY: as the caller promises.
-    let request = unsafe {
-        Request {
-            method: text(bytes(method, method_length)),
-            url: text(bytes(url, url_length)),
-            headers: pairs(headers, header_count),
-            body: (has_body != 0).then(|| bytes(body, body_length).to_vec()),
+    unsafe {
+        start(
+            method,
+            method_length,
+            url,
+            url_length,
+            headers,
+            header_count,
+            has_body,
+            body,
+            body_length,
             timeout_ms,
             max_bytes,
-        }
-    };
-    running::with(|running| running.start(request, Bodies::Whole))
+            Bodies::Whole,
+        )
+    }
 }
 
 /// `sdk:core/calls#start-streamed`.
@@ -239,17 +276,22 @@ pub unsafe extern "C" fn calls_start_streamed(
     has_more: u32,
 ) -> u32 {
     // SAFETY: as the caller promises.
-    let request = unsafe {
-        Request {
-            method: text(bytes(method, method_length)),
-            url: text(bytes(url, url_length)),
-            headers: pairs(headers, header_count),
-            body: (has_body != 0).then(|| bytes(body, body_length).to_vec()),
+    unsafe {
+        start(
+            method,
+            method_length,
+            url,
+            url_length,
+            headers,
+            header_count,
+            has_body,
+            body,
+            body_length,
             timeout_ms,
             max_bytes,
-        }
-    };
-    running::with(|running| running.start(request, Bodies::Streamed { has_more: has_more != 0 }))
+            Bodies::Streamed { has_more: has_more != 0 },
+        )
+    }
 }
 
 /// `sdk:core/calls#wait`.
