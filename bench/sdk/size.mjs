@@ -1,52 +1,22 @@
-// The SDK's size in a component, by parts, and the gain of warming up: `npm run build && node bench/sdk/size.mjs`.
-// Sizes are bytes of the output of `tenon build -r`; the growth is relative to a module without the SDK.
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+// The SDK's size in a component, by parts: `npm run build && node bench/sdk/size.mjs`.
+// Each part is an app that `tenon build -r` builds. `grows by` is relative to the first, an app of one route.
+import { execFileSync } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import { build } from "esbuild";
-import { prepareEngine } from "../../cli/dist/build/engine.js";
-import { SdkParts } from "../../cli/dist/build/sdk-parts.js";
-import { Runtime } from "../../cli/dist/index.js";
-import { Terminal } from "../../cli/dist/terminal.js";
 import { conditions, record } from "../results.mjs";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
-const ROUNDS = 15;
-const REQUESTS = 100;
+const cli = join(here, "../../cli/bin/tenon.js");
 
-const engine = await prepareEngine([], new Terminal());
-const environment = `import { getEnvironment } from "tenon:engine";
-globalThis[Symbol.for("tenon.environment")] = getEnvironment;`;
-const exported = "export const handler = { handle: app.handle };";
-
-/** Makes a bundle and its component, with or without warming up; `source` defines `app`. */
-async function made(source, names, warm) {
-  const imported = names && `import { ${names}${warm ? ", warmUp" : ""} } from "@tenon/sdk";`;
-  const contents = `${environment}${imported}${source};${warm ? "warmUp(app);" : ""}${exported}`;
-  const code = await bundled(contents);
-  const { component } = await engine.build("bench.js", Buffer.from(code), [], []);
-  return { code: code.length, packed: gzipSync(code).length, component };
-}
-
-/** Bundles like `tenon build -r`, without the parts of the SDK that the source does not use. */
-async function bundled(contents) {
-  const parts = new SdkParts();
-  parts.addFrom(contents);
-  const { outputFiles } = await build({
-    stdin: { contents, resolveDir: here, loader: "ts" },
-    bundle: true,
-    write: false,
-    minify: true,
-    format: "esm",
-    platform: "neutral",
-    mainFields: ["module", "main"],
-    conditions: ["tenon", "worker", "import", "default"],
-    target: "es2023",
-    external: ["tenon:engine"],
-    plugins: [parts.plugin],
-  });
-  return outputFiles[0].contents;
+/** Builds a handler module as a release, and returns the bytes of its bundle and of its component. */
+async function made(source) {
+  await writeFile(join(folder, "src/handler.ts"), source);
+  execFileSync(process.execPath, [cli, "build", "-r"], { cwd: folder, stdio: ["ignore", "ignore", "inherit"] });
+  const bundle = await readFile(join(folder, ".tenon/build/size.js"));
+  const { size } = await stat(join(folder, "dist/size.wasm"));
+  return { bundle: bundle.length, compressed: gzipSync(bundle).length, component: size };
 }
 
 const used = (names) => `globalThis.used = [${names}];`;
@@ -123,72 +93,28 @@ const apps = [
   ["four routes with schemas (users)", users, "created, field, get, guard, ok, Path, post, Query, routes, Type"],
 ];
 
-const posted = (body) => ({ url: "/users", method: "POST", headers: { "content-type": "application/json" }, body });
-const requests = {
-  "GET /": { url: "/" },
-  "a query": { url: "/users?page=2&limit=5" },
-  "a path": { url: "/users/7" },
-  "a body": posted('{"name":"Ada","email":"ada@example.com"}'),
-  "a wrong body": posted('{"name":1}'),
-  "no such path": { url: "/nowhere" },
-};
-
-/** Measures the processor time of a request in a fresh instance, in microseconds; the apps alternate. */
-async function processorTime(components, folder) {
-  const runtimes = [];
-  for (const [i, component] of components.entries()) {
-    const file = join(folder, `${i}.wasm`);
-    await writeFile(file, component);
-    runtimes.push(await Runtime.create({ modules: { bench: file }, logLevel: "error" }));
-  }
-  const times = Object.fromEntries(Object.keys(requests).map((name) => [name, components.map(() => [])]));
-  for (let round = -1; round < ROUNDS; round++) {
-    for (const [name, { url, ...request }] of Object.entries(requests)) {
-      for (const [i, runtime] of runtimes.entries()) {
-        const before = process.cpuUsage();
-        for (let n = 0; n < REQUESTS; n++) {
-          await (await runtime.fetch(new Request(`http://localhost/run/bench${url}`, request))).text();
-        }
-        const { user, system } = process.cpuUsage(before);
-        if (round >= 0) times[name][i].push((user + system) / REQUESTS);
-      }
-    }
-  }
-  await Promise.all(runtimes.map((runtime) => runtime.close()));
-  const median = (all) => all.sort((a, b) => a - b)[all.length >> 1];
-  return Object.entries(times).map(([name, all]) => [name, ...all.map(median)]);
-}
-
 const kb = (bytes) => (bytes / 1000).toFixed(1);
 await mkdir(join(here, ".tenon"), { recursive: true });
 const folder = await mkdtemp(join(here, ".tenon/size-"));
 try {
-  const plain = await made("const app = { handle: () => ({ status: 200, headers: [] }) }", "", false);
-  const sizes = [];
+  await mkdir(join(folder, "src"));
+  await writeFile(join(folder, "tenon.toml"), '[project]\nname = "size"\n');
+  const rows = [];
+  let least;
   for (const [name, source, names] of apps) {
-    const [cold, warm] = [await made(source, names, false), await made(source, names, true)];
-    const grown = ({ component }) => kb(component.length - plain.component.length);
-    sizes.push(`| ${name} | ${kb(cold.code)} | ${kb(cold.packed)} | ${grown(cold)} | ${grown(warm)} |`);
+    const { bundle, compressed, component } = await made(
+      `import { ${names} } from "@tenon/sdk"; ${source}; export default app;`,
+    );
+    least ??= component;
+    rows.push(`| ${name} | ${kb(bundle)} | ${kb(compressed)} | ${kb(component)} | ${kb(component - least)} |`);
   }
-  const [, source, names] = apps.at(-1);
-  const [cold, warm] = [await made(source, names, false), await made(source, names, true)];
-  const times = await processorTime([cold.component, warm.component], folder);
-  const rows = times.map(
-    ([name, cold, warm]) => `| ${name} | ${cold.toFixed(0)} | ${warm.toFixed(0)} | ${(warm / cold).toFixed(2)} |`,
-  );
   record(
     "bench/sdk/size",
     `
-${conditions}. In kB; a component without the SDK has ${kb(plain.component.length)}.
+${conditions}. In kB.
 
-| what is imported | minified | compressed | component grows by | with the warm-up by |
+| what is imported | minified | compressed | component | grows by |
 |---|---:|---:|---:|---:|
-${sizes.join("\n")}
-
-Processor time of a request to the last of these apps, in an instance of its own, in µs:
-
-| request | without the warm-up | with it | ratio |
-|---|---:|---:|---:|
 ${rows.join("\n")}
 `,
   );

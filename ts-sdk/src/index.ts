@@ -10,6 +10,7 @@ export { group } from "./app/group.ts";
 export type { OnError } from "./app/on-error.ts";
 export type { OnInvalid } from "./app/on-invalid.ts";
 export { type RoutesOptions, routes } from "./app/routes.ts";
+export { warmUp } from "./app/warm-up.ts";
 export { type SidecarClient, sidecar } from "./client/bound.ts";
 export { type CacheEntry, type CacheIncrOptions, type CacheList, type CacheSetOptions, cache } from "./client/cache.ts";
 export {
@@ -136,4 +137,3 @@ export { Type } from "./schema/type.ts";
 export { secret } from "./secret.ts";
 export * from "./sql/index.ts";
 export { time } from "./time.ts";
-export { warmUp } from "./warm-up.ts";

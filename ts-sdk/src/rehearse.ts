@@ -1,6 +1,5 @@
 /**
- * Work of the SDK before the snapshot, besides the requests of `warm-up.ts`: calls to sidecars, which the build
- * answers, and the handlers of routes with `warm`.
+ * Work of the SDK before the snapshot: calls to sidecars, which the build answers, and the handlers of routes with `warm`.
  */
 const works: (() => unknown)[] = [];
 

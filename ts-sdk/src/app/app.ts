@@ -1,6 +1,6 @@
 /** An app: the routes of a module, and the function that answers requests with them. */
 import type { RawRequest, RawResponse } from "../raw.ts";
-import type { AnyHandler, CheckResponse, Operation } from "../routing/operation.ts";
+import type { CheckResponse, Operation } from "../routing/operation.ts";
 import type { Around } from "../routing/step.ts";
 
 /** Options of {@link App.handle}. */
@@ -11,8 +11,6 @@ export interface HandleOptions {
    * code.
    */
   readonly checkResponse?: CheckResponse;
-  /** Called in place of every handler while an app is warmed up. */
-  readonly insteadOfHandlers?: AnyHandler;
 }
 
 /** The key of {@link App}'s brand, for telling an app from another default export. */

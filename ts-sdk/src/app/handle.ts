@@ -57,7 +57,6 @@ export function createApp(
   function handle(raw: RawRequest, options?: HandleOptions): RawResponse | Promise<RawResponse> {
     const { method } = raw;
     const check = options?.checkResponse;
-    const instead = options?.insteadOfHandlers;
     let request: Request | undefined;
     let name: string | undefined;
     let write: WriteBody | undefined;
@@ -74,12 +73,12 @@ export function createApp(
         );
       }
       // No code of the user's runs while a component is built.
-      const step = findStep && !instead && method !== WARM_UP ? findStep(match) : undefined;
+      const step = findStep && method !== WARM_UP ? findStep(match) : undefined;
       if (step) return finish(step(request, NO_CONTEXT, { match, check }), request, name, write);
       if (match.found !== "operation") return send(answerWithout(match, request), method);
       const { operation } = match;
       name = operation.name;
-      const answer = call(match, request, instead ?? operation.handler, NO_CONTEXT);
+      const answer = call(match, request, operation.handler, NO_CONTEXT);
       // A synchronous answer takes no promise: an asynchronous function costs as much as finding the route.
       if (answer instanceof Response && !check && !answer[SENDING]) return send(answer, method, write);
       return finish(settle(answer, operation, check), request, name, write);
