@@ -1,5 +1,6 @@
 /** Types that section 7 of the contract promises: contexts, groups, forms, schemas, statements, the client. */
 import type { expectTypeOf as expectTypeOfValue } from "vitest";
+import { client } from "./client/index.ts";
 import {
   type App,
   apiKey,
@@ -48,7 +49,6 @@ import {
   use,
 } from "./index.ts";
 import { testApp } from "./testing/index.ts";
-import { client } from "./typed-client/index.ts";
 
 declare const expectTypeOf: typeof expectTypeOfValue;
 

@@ -11,41 +11,6 @@ export type { OnError } from "./app/on-error.ts";
 export type { OnInvalid } from "./app/on-invalid.ts";
 export { type RoutesOptions, routes } from "./app/routes.ts";
 export { warmUp } from "./app/warm-up.ts";
-export { type SidecarClient, sidecar } from "./client/bound.ts";
-export { type CacheEntry, type CacheIncrOptions, type CacheList, type CacheSetOptions, cache } from "./client/cache.ts";
-export {
-  type BatchOptions,
-  type BatchResult,
-  type BatchStatement,
-  type Column,
-  type DbStatement,
-  db,
-  type ExecuteOptions,
-  type Isolation,
-  type Parameter,
-  type Row,
-} from "./client/db.ts";
-export { HttpClientError, type HttpClientErrorCode } from "./client/errors.ts";
-export { type HttpRequest, httpClient } from "./client/http-client.ts";
-export type { DbPageOptions, ReadPage } from "./client/page.ts";
-export { type QueueClient, type QueueMessage, type QueueSendOptions, queue } from "./client/queue.ts";
-export type { HttpResponse } from "./client/response.ts";
-export { type ListOptions, SidecarError, type SidecarErrorCode, type SidecarName } from "./client/sidecar.ts";
-export {
-  type StorageConditions,
-  type StorageKeptOptions,
-  type StorageList,
-  type StorageListOptions,
-  type StorageObject,
-  type StoragePart,
-  type StoragePutOptions,
-  type StorageUpload,
-  type StorageUrlOptions,
-  type StorageWritten,
-  storage,
-} from "./client/storage.ts";
-export type { Storable, Stored } from "./client/stored.ts";
-export type { Transaction, TransactionOptions } from "./client/transaction.ts";
 export { env } from "./env.ts";
 export type { CookieOptions, Cookies } from "./http/cookies.ts";
 export type { ServerSentEvent } from "./http/events.ts";
@@ -97,6 +62,47 @@ export { type Duration, type JwtPrivateKey, type SignJwtOptions, signJwt } from 
 export { type SignatureOptions, type SignatureScheme, signature } from "./middleware/signature.ts";
 export type { Kit, Middleware, Next, Passed } from "./middleware/types.ts";
 export { use } from "./middleware/use.ts";
+export { type SidecarClient, sidecar } from "./outbound/bound.ts";
+export {
+  type CacheEntry,
+  type CacheIncrOptions,
+  type CacheList,
+  type CacheSetOptions,
+  cache,
+} from "./outbound/cache.ts";
+export {
+  type BatchOptions,
+  type BatchResult,
+  type BatchStatement,
+  type Column,
+  type DbStatement,
+  db,
+  type ExecuteOptions,
+  type Isolation,
+  type Parameter,
+  type Row,
+} from "./outbound/db.ts";
+export { HttpClientError, type HttpClientErrorCode } from "./outbound/errors.ts";
+export { type HttpRequest, httpClient } from "./outbound/http-client.ts";
+export type { DbPageOptions, ReadPage } from "./outbound/page.ts";
+export { type QueueClient, type QueueMessage, type QueueSendOptions, queue } from "./outbound/queue.ts";
+export type { HttpResponse } from "./outbound/response.ts";
+export { type ListOptions, SidecarError, type SidecarErrorCode, type SidecarName } from "./outbound/sidecar.ts";
+export {
+  type StorageConditions,
+  type StorageKeptOptions,
+  type StorageList,
+  type StorageListOptions,
+  type StorageObject,
+  type StoragePart,
+  type StoragePutOptions,
+  type StorageUpload,
+  type StorageUrlOptions,
+  type StorageWritten,
+  storage,
+} from "./outbound/storage.ts";
+export type { Storable, Stored } from "./outbound/stored.ts";
+export type { Transaction, TransactionOptions } from "./outbound/transaction.ts";
 export { random } from "./random.ts";
 export type { RawHeader, RawRequest, RawResponse } from "./raw.ts";
 export { rehearse } from "./rehearse.ts";

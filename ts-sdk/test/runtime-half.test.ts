@@ -9,7 +9,7 @@ import { bundle } from "./component/build.ts";
 
 const source = fileURLToPath(new URL("../src/", import.meta.url));
 const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter(
-  (name) => name.endsWith(".ts") && !/\.test(-d)?\.ts$/.test(name) && !/^(testing|openapi|typed-client)\//.test(name),
+  (name) => name.endsWith(".ts") && !/\.test(-d)?\.ts$/.test(name) && !/^(testing|openapi|client)\//.test(name),
 );
 
 /** Source text without comments, which may mention such names. */
@@ -42,7 +42,7 @@ it("imports nothing outside itself, and nothing of the half that runs in Node", 
   });
   const inputs = Object.entries(metafile.inputs);
   expect(inputs.flatMap(([, { imports }]) => imports.filter(({ external }) => external))).toEqual([]);
-  expect(inputs.map(([name]) => name).filter((name) => /\/(testing|openapi|typed-client)\//.test(name))).toEqual([]);
+  expect(inputs.map(([name]) => name).filter((name) => /\/(testing|openapi|client)\//.test(name))).toEqual([]);
 });
 
 const everythingButSql = `import { accepted, created, del, ensure, env, error, field, get, guard, httpClient, Id, list, noContent, ok, Path,

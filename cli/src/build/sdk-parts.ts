@@ -19,14 +19,14 @@ const parts: Readonly<Record<string, RegExp>> = {
   "app/answers": /\bresponses?\b/,
   "app/on-invalid": /onInvalid/,
   "app/header-input": /headers/,
-  "client/page": /\.\s*page\s*[(<]/,
+  "outbound/page": /\.\s*page\s*[(<]/,
   "app/prefix": /prefix|\bgroup\b/,
   "app/warm-up": /\bwarm\b/,
   "app/read-input": /path|query|headers|body|\bForm\b/,
 };
 
 const partFile =
-  /^(.*[\\/](?:dist|src)[\\/])(http|app|client)[\\/](cookies|foreign|query-string|on-error|answers|on-invalid|header-input|prefix|page|read-input|warm-up)(\.[jt]s)$/;
+  /^(.*[\\/](?:dist|src)[\\/])(http|app|outbound)[\\/](cookies|foreign|query-string|on-error|answers|on-invalid|header-input|prefix|page|read-input|warm-up)(\.[jt]s)$/;
 
 /**
  * The parts of the SDK that a bundle needs. A bundle is made without any; when one of its sources names some, it is made

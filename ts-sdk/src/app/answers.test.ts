@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
+import { client } from "../client/index.ts";
 import {
   accepted,
   created,
@@ -22,7 +23,6 @@ import {
 } from "../index.ts";
 import { json } from "../openapi/index.ts";
 import { testApp } from "../testing/index.ts";
-import { client } from "../typed-client/index.ts";
 
 const User = Type("User", { id: field.u32(), name: field.string(), email: field.string().optional() });
 const Conflict = Type("Conflict", {

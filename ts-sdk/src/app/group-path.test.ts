@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
+import { client } from "../client/index.ts";
 import { del, field, get, group, noContent, ok, Path, post, routes, Type } from "../index.ts";
 import { json } from "../openapi/index.ts";
 import { testApp } from "../testing/index.ts";
-import { client } from "../typed-client/index.ts";
 
 interface Of {
   path: { slug: string };

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { client } from "../client/index.ts";
 import { field, get, list, ok, post, routes, Type } from "../index.ts";
 import { json } from "../openapi/index.ts";
 import { testApp } from "../testing/index.ts";
-import { client } from "../typed-client/index.ts";
 
 const app = routes({
   pay: post(

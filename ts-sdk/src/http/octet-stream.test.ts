@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { client } from "../client/index.ts";
 import { field, octetStream, ok, post, put, routes, Type } from "../index.ts";
 import { json } from "../openapi/json.ts";
 import { platform, uploadKey } from "../platform.ts";
 import { testApp } from "../testing/index.ts";
-import { client } from "../typed-client/index.ts";
 
 const app = routes({
   count: put("/files", { body: octetStream({ max: 10, types: ["application/pdf", "image/*"] }) }, async ({ body }) => {

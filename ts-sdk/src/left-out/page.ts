@@ -1,4 +1,4 @@
-import type * as real from "../client/page.ts";
+import type * as real from "../outbound/page.ts";
 import { leftOut } from "./left-out.ts";
 
 export const readPage: typeof real.readPage = /* @__PURE__ */ leftOut(".page(");

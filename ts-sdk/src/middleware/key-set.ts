@@ -1,6 +1,6 @@
 /** Sets of keys at a URL, for `jwt`. */
-import type { cache } from "../client/cache.ts";
-import { httpClient } from "../client/http-client.ts";
+import type { cache } from "../outbound/cache.ts";
+import { httpClient } from "../outbound/http-client.ts";
 import type { JsonWebKeySet } from "./jwt.ts";
 
 /** The methods of the sidecar's client that cache a set of keys. */

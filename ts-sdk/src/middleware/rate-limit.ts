@@ -1,9 +1,10 @@
 /** `rateLimit`: bounds the requests of a client, counted in the sidecar `cache`. */
-import { cache } from "../client/cache.ts";
-import { SidecarError } from "../client/sidecar.ts";
+
 import { encodeHex } from "../encoding/hex.ts";
 import type { Request } from "../http/request.ts";
 import { error, withHeaders } from "../http/response.ts";
+import { cache } from "../outbound/cache.ts";
+import { SidecarError } from "../outbound/sidecar.ts";
 import { encodeUtf8, platform } from "../platform.ts";
 import { middleware } from "./middleware.ts";
 import type { Middleware } from "./types.ts";

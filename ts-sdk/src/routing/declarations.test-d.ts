@@ -1,5 +1,6 @@
 /** Type tests of declarations: headers, several answers, promises, paths, placeholders of groups, inline fields. */
 import { expectTypeOf } from "vitest";
+import { client } from "../client/index.ts";
 import {
   accepted,
   created,
@@ -22,7 +23,6 @@ import {
   routes,
   Type,
 } from "../index.ts";
-import { client } from "../typed-client/index.ts";
 
 const Body = Type("Body", { a: field.u32() });
 

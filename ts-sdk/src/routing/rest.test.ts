@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { client } from "../client/index.ts";
 import { field, get, ok, put, routes } from "../index.ts";
 import { json } from "../openapi/index.ts";
 import { testApp } from "../testing/index.ts";
-import { client } from "../typed-client/index.ts";
 
 const app = routes({
   file: get("/files/{path*}", { path: { path: field.string() } }, ({ path }) => ok({ file: path.path })),

@@ -1,6 +1,6 @@
 /**
  * SQL: statements as text and parameters, from objects. This folder contains filters (trusted, and from users),
- * statements, and keyset pagination, for PostgreSQL and SQLite. It runs nothing: a sidecar does (`db` in `../client`).
+ * statements, and keyset pagination, for PostgreSQL and SQLite. It runs nothing: a sidecar does (`db` in `../outbound`).
  *
  * One file for each statement reads a call's options into plain nodes (`ast.ts`), with `filter.ts` for conditions,
  * `merge.ts` for users' filters, `conflict.ts` for upserts, and `keyset.ts` for cursors. Then `print.ts` writes the
