@@ -1,21 +1,21 @@
 /** Plugins that take the form of a package for browsers, where the other form imports modules that only Node has. */
 import { existsSync } from "node:fs";
 import { build, type OnResolveArgs, type Plugin, type ResolveOptions, type ResolveResult } from "esbuild";
-import type { Needs } from "./needs.ts";
+import type { Injections } from "./injections.ts";
 import { importedFolder, packageFolderOf } from "./packages.ts";
 
 /**
  * Resolves imports of some packages, and those inside of them, as bundlers for browsers do: by the condition and the field
  * `browser`, which esbuild knows for whole bundles only. Hence a second resolver, which bundles nothing.
  */
-export function browserForms(needs: Needs, conditions: readonly string[]): Plugin {
+export function browserForms(injections: Injections, conditions: readonly string[]): Plugin {
   return {
     name: "browser-forms",
     setup({ onResolve, onDispose }) {
       const resolver = startResolver(conditions);
       onDispose(() => void resolver.then(({ stop }) => stop()));
       onResolve({ filter: /./ }, async (args) => {
-        if (!concerns(args, needs)) return undefined;
+        if (!concerns(args, injections)) return undefined;
         const { importer, resolveDir, kind } = args;
         const { resolve } = await resolver;
         const found = await resolve(args.path, { importer, resolveDir, kind });
@@ -39,12 +39,12 @@ export const emptyModules: Plugin = {
   },
 };
 
-function concerns({ path, importer, resolveDir, namespace }: OnResolveArgs, needs: Needs): boolean {
+function concerns({ path, importer, resolveDir, namespace }: OnResolveArgs, injections: Injections): boolean {
   if (namespace !== "file" && importer !== "") return false;
   const from = packageFolderOf(importer);
-  if (from !== undefined && needs.isInBrowserForm(from)) return true;
+  if (from !== undefined && injections.isInBrowserForm(from)) return true;
   const imported = importedFolder(path, resolveDir);
-  return imported !== undefined && needs.isInBrowserForm(imported);
+  return imported !== undefined && injections.isInBrowserForm(imported);
 }
 
 interface Resolver {

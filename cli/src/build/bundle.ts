@@ -8,11 +8,11 @@ import { browserForms, emptyModules } from "./browser-forms.ts";
 import { bundleError, lacksDefault } from "./bundle-error.ts";
 import { engineFunctionsIn, engineModule } from "./engine-module.ts";
 import { entryModule, entryName, fetchEntryModule, guardName, type HostName, hosts, refuseListeners } from "./entry.ts";
+import { Injections } from "./injections.ts";
 import { Locales } from "./intl/locales.ts";
 import { intl } from "./intl/plugin.ts";
 import { LinkedModules } from "./linked.ts";
 import type { Lookups } from "./lookups.ts";
-import { Needs } from "./needs.ts";
 import { nodeModules } from "./node-modules.ts";
 import { sources } from "./sources.ts";
 
@@ -56,30 +56,30 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
   await mkdir(dirname(file), { recursive: true });
   const { locales } = project.config.project;
   const { host = "engine" } = options;
-  const needs = new Needs(host, options.seed, locales && (await Locales.load(locales, project.folder)));
-  const linked = new LinkedModules(project.folder, host, (text) => needs.warn(text));
+  const injections = new Injections(host, options.seed, locales && (await Locales.load(locales, project.folder)));
+  const linked = new LinkedModules(project.folder, host, (text) => injections.warn(text));
   try {
     // Relative, so that neither the bundle nor its source map says which folder the project is in.
     const handler = `./${relative(project.folder, project.source)}`;
     // It contains most of the names that an app uses; an unreadable file is reported later, with its place.
     const text = await readFile(project.source, "utf8").catch(() => "");
-    needs.sdkParts.addFrom(text);
+    injections.sdkParts.addFrom(text);
     let entry: Entry = {
       contents: entryModule(handler, options.checkResponses, host),
       guard: text.includes("addEventListener") ? refuseListeners : undefined,
     };
-    let result = await bundled(project, file, entry, options, needs, linked).catch((error) => {
+    let result = await bundled(project, file, entry, options, injections, linked).catch((error) => {
       // It may be an app by a listener of `fetch`.
       if (!lacksDefault(error)) throw error;
     });
     if (result === undefined || !hasRoutes(result.metafile)) {
       entry = { contents: fetchEntryModule(handler, host), guard: undefined };
-      result = await bundled(project, file, entry, options, needs, linked);
+      result = await bundled(project, file, entry, options, injections, linked);
     }
-    while (await needs.add(project.folder, file, result.metafile))
-      result = await bundled(project, file, entry, options, needs, linked);
+    while (await injections.add(project.folder, file, result.metafile))
+      result = await bundled(project, file, entry, options, injections, linked);
     const output = Object.values(result.metafile.outputs).find((each) => each.entryPoint !== undefined);
-    const { warnings } = needs;
+    const { warnings } = injections;
     const modules = linked.in(result.metafile);
     const { source } = project;
     const engineFunctions = engineFunctionsIn(file, await readFile(file, "utf8"));
@@ -99,20 +99,20 @@ interface Entry {
   readonly guard: string | undefined;
 }
 
-/** Bundles with the needs found so far, and with the browser form of packages that need it. */
+/** Bundles with the injections found so far, and with the browser form of packages that need it. */
 async function bundled(
   project: Project,
   file: string,
   entry: Entry,
   options: BundleOptions,
-  needs: Needs,
+  injections: Injections,
   linked: LinkedModules,
 ): Promise<BuildResult<{ metafile: true }>> {
   try {
-    return await bundleOnce(project, file, entry, options, needs, linked);
+    return await bundleOnce(project, file, entry, options, injections, linked);
   } catch (error) {
-    if (!needs.addBrowserForms()) throw error;
-    return bundled(project, file, entry, options, needs, linked);
+    if (!injections.addBrowserForms()) throw error;
+    return bundled(project, file, entry, options, injections, linked);
   }
 }
 
@@ -138,21 +138,21 @@ async function bundleOnce(
   file: string,
   entry: Entry,
   { minify, checkResponses, lookups, host = "engine" }: BundleOptions,
-  needs: Needs,
+  injections: Injections,
   linked: LinkedModules,
 ): Promise<BuildResult<{ metafile: true }>> {
-  needs.begin();
-  const globals = needs.globalsModule();
+  injections.begin();
+  const globals = injections.globalsModule();
   const importHost = `import ${JSON.stringify(hosts[host])};\n`;
   // Injected modules run before the entry's imports; the host's module and the platform run before them.
   if (globals !== undefined) {
-    await writeFile(globalsFile(file), importHost + needs.platformImports + globals);
+    await writeFile(globalsFile(file), importHost + injections.platformImports + globals);
   } else await rm(globalsFile(file), { force: true });
-  const forms = needs.hasBrowserForms ? [browserForms(needs, conditions), emptyModules] : [];
+  const forms = injections.hasBrowserForms ? [browserForms(injections, conditions), emptyModules] : [];
   return build({
     absWorkingDir: project.folder,
     stdin: {
-      contents: importHost + needs.imports + (entry.guard === undefined ? "" : importGuard) + entry.contents,
+      contents: importHost + injections.imports + (entry.guard === undefined ? "" : importGuard) + entry.contents,
       resolveDir: project.folder,
       sourcefile: entryName,
       loader: "js",
@@ -170,18 +170,18 @@ async function bundleOnce(
       guardModule(entry),
       engineModule(host),
       ...forms,
-      nodeModules(needs),
-      intl(needs, project.folder),
-      needs.sdkParts.plugin,
+      nodeModules(injections),
+      intl(injections, project.folder),
+      injections.sdkParts.plugin,
       linked.plugin,
-      sources(needs, project.folder),
+      sources(injections, project.folder),
     ],
     // Packages choose their checks and messages by it, as bundlers define it.
     define: {
       "process.env.NODE_ENV": checkResponses ? '"development"' : '"production"',
       "process.env.NODE_DEBUG": "undefined",
       "process.env.READABLE_STREAM": "undefined",
-      ...(needs.seed === undefined ? {} : { TENON_SEED: JSON.stringify(needs.seed) }),
+      ...(injections.seed === undefined ? {} : { TENON_SEED: JSON.stringify(injections.seed) }),
     },
     ...(globals === undefined ? {} : { inject: [globalsFile(file)] }),
     sourcemap: "linked",

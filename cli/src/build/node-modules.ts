@@ -3,7 +3,7 @@ import { builtinModules } from "node:module";
 import { join, relative } from "node:path";
 import type { OnResolveArgs, OnResolveResult, PartialMessage, Plugin } from "esbuild";
 import { isOfGuest, nodeFolder, platformFolder, polyfillsFolder, referenceFolder } from "./guest-folders.ts";
-import type { Needs } from "./needs.ts";
+import type { Injections } from "./injections.ts";
 import { packageFolderOf, packageNameOf } from "./packages.ts";
 import { type Use, type UsesOf, usesReader } from "./used-names.ts";
 
@@ -59,7 +59,7 @@ const folders = {
  * The files that have a form with the engine's functions, which the build takes instead. Node can load the others: it lists their
  * exports, and tests them.
  */
-const natives: readonly (readonly [file: string, instead: string, isUsed: (needs: Needs) => boolean])[] = [
+const natives: readonly (readonly [file: string, instead: string, isUsed: (injections: Injections) => boolean])[] = [
   ["async-context", join(platformFolder, "async-context/async-context.js"), () => true],
   ["hashes", join(nodeFolder, "hashes-native.js"), ({ isForEngine }) => isForEngine],
   ["symmetric", join(nodeFolder, "symmetric-native.js"), ({ symmetric }) => symmetric],
@@ -75,7 +75,7 @@ const fileOf = (name: string) => join(nodeFolder, `${served[name]}.js`);
  * Resolves Node's own modules to their replacements inside a component, or to an error with an alternative. A name that
  * a package imports and the replacement lacks is reported as a warning.
  */
-export function nodeModules(needs: Needs): Plugin {
+export function nodeModules(injections: Injections): Plugin {
   return {
     name: "node-modules",
     setup({ onResolve, onLoad }) {
@@ -86,8 +86,8 @@ export function nodeModules(needs: Needs): Plugin {
         const name = nameOf(args, names);
         if (name === undefined) return undefined;
         if (name === "abort-controller") return { path: name, namespace };
-        if (!Object.hasOwn(served, name)) return refuse(name, args, needs, usesOf);
-        return resolveServed(name, args, needs, usesOf);
+        if (!Object.hasOwn(served, name)) return refuse(name, args, injections, usesOf);
+        return resolveServed(name, args, injections, usesOf);
       });
       onResolve({ filter: /^tenon-(?:platform|polyfills|reference):/ }, ({ path }) => {
         const [scheme, file] = path.split(":") as [keyof typeof folders, string];
@@ -95,7 +95,7 @@ export function nodeModules(needs: Needs): Plugin {
       });
       for (const [file, instead, isUsed] of natives) {
         onResolve({ filter: new RegExp(`^\\./${file}\\.js$`) }, ({ importer }) =>
-          isUsed(needs) && importer.startsWith(nodeFolder) && importer !== instead
+          isUsed(injections) && importer.startsWith(nodeFolder) && importer !== instead
             ? { path: instead, sideEffects: false }
             : undefined,
         );
@@ -118,11 +118,11 @@ function nameOf({ path, importer }: OnResolveArgs, names: ReadonlySet<string>): 
 async function refuse(
   name: string,
   { path, importer, kind }: OnResolveArgs,
-  needs: Needs,
+  injections: Injections,
   usesOf: UsesOf,
 ): Promise<OnResolveResult> {
   if (kind === "require-call" && isInTry(await usesOf(importer), path)) return { path, external: true };
-  needs.refusedBy.add(packageFolderOf(importer) ?? "");
+  injections.refusedBy.add(packageFolderOf(importer) ?? "");
   const text = `"${path}" is a module of Node that a component cannot have`;
   const detail = (advice.find(([names]) => names.test(name)) as (typeof advice)[number])[1];
   return { errors: [{ text, notes: [{ text: detail }] }] };
@@ -137,7 +137,7 @@ function isInTry(uses: readonly Use[], path: string): boolean {
 async function resolveServed(
   name: string,
   args: OnResolveArgs,
-  needs: Needs,
+  injections: Injections,
   usesOf: UsesOf,
 ): Promise<OnResolveResult> {
   const { importer, kind } = args;
@@ -148,7 +148,7 @@ async function resolveServed(
     return { errors: lacking.map((use) => lackingError(use, name, importer)) };
   if (lacking.length > 0) {
     const missing = [...new Set(lacking.map((use) => use.name))].join(", ");
-    needs.warn(`${owner} uses ${missing} of node:${name}, which a component does not have: calls of it fail`);
+    injections.warn(`${owner} uses ${missing} of node:${name}, which a component does not have: calls of it fail`);
   }
   const imports = [...new Set(lacking.filter((use) => use.kind === "import").map((use) => use.name))];
   if (kind === "require-call" || kind === "require-resolve")

@@ -4,7 +4,7 @@ import { dirname, extname, relative } from "node:path";
 import type { Loader, PartialMessage, Plugin } from "esbuild";
 import { systemReason } from "../errors.ts";
 import { type Absent, absentUses } from "./absent.ts";
-import type { Needs } from "./needs.ts";
+import type { Injections } from "./injections.ts";
 import { packageNameOf } from "./packages.ts";
 import { SdkNames, usesSdk } from "./sdk-names.ts";
 import { withoutDocs } from "./strip-docs.ts";
@@ -14,7 +14,7 @@ import { withoutDocs } from "./strip-docs.ts";
  * its place, for error messages and the source map. Using a feature that the engine lacks is an error in a module of
  * the project. In a package it is a warning, because packages contain code that a handler never reaches.
  */
-export function sources(needs: Needs, project: string): Plugin {
+export function sources(injections: Injections, project: string): Plugin {
   return {
     name: "sources",
     setup({ onLoad, resolve }) {
@@ -36,13 +36,13 @@ export function sources(needs: Needs, project: string): Plugin {
         const packageName = packageNameOf(path);
         // formatjs is what adds Intl.
         const isChecked = inProject && !packageName?.startsWith("@formatjs/intl-");
-        const absent = isChecked ? absentUses(path, text, needs.locales) : [];
+        const absent = isChecked ? absentUses(path, text, injections.locales) : [];
         const fatal = packageName === undefined ? absent.filter(({ isWarning }) => !isWarning) : [];
         if (fatal.length > 0) return { errors: fatal.map((use) => messageOf(use, project, path)) };
         for (const { text, remedy, line, column, isWarning } of absent) {
           const place = packageName ?? `${relative(process.cwd(), path)}:${line}:${column + 1}`;
           // Packages sort names of their own in any order.
-          if (packageName === undefined || !isWarning) needs.warn(`${place}: ${text}; ${remedy}`);
+          if (packageName === undefined || !isWarning) injections.warn(`${place}: ${text}; ${remedy}`);
         }
         // esbuild itself loads unchanged files, because it applies a package's settings for them.
         if (!ofSdk) return undefined;

@@ -20,7 +20,7 @@ type Handle = (request: Request) => Response | Promise<Response>;
  * @param page HTML, with `STACK` where the stack goes
  */
 export function watchThrown(handle: Handle, page: string): Handle {
-  // The bare name would add the methods that format (`needs.ts`).
+  // The bare name would add the methods that format (`injections.ts`).
   const scope = globalThis;
   const { error } = scope.console;
   let thrown: string | undefined;

@@ -1,6 +1,6 @@
 /** A plugin for the packages of formatjs, which choose a locale with their data. */
 import type { Plugin } from "esbuild";
-import type { Needs } from "../needs.ts";
+import type { Injections } from "../injections.ts";
 import { withNeeded } from "./classes.ts";
 import { joinsModule } from "./locales.ts";
 
@@ -16,7 +16,7 @@ export const ResolveLocale = (available, requested, options, ...rest) =>
 `;
 
 /** Loads the module that adds the classes of `Intl` that the bundle needs, from the packages that the project has. */
-export function intl(needs: Needs, folder: string): Plugin {
+export function intl(injections: Injections, folder: string): Plugin {
   return {
     name: "intl",
     setup({ onResolve, onLoad }) {
@@ -26,7 +26,7 @@ export function intl(needs: Needs, folder: string): Plugin {
       );
       onLoad({ filter: /./, namespace: "tenon-intl-lookup" }, ({ path }) => ({ contents: lookup, resolveDir: path }));
       onLoad({ filter: /./, namespace: "tenon-intl" }, ({ path }) => {
-        const { locales, intl: names } = needs;
+        const { locales, intl: names } = injections;
         if (locales === undefined) return undefined;
         const missing = locales.missing(names);
         if (missing !== undefined) {
@@ -37,7 +37,7 @@ export function intl(needs: Needs, folder: string): Plugin {
         }
         try {
           if (path === joinsModule) return { contents: locales.joinsModule() };
-          return { contents: locales.module(names, needs.intlCode), resolveDir: folder, loader: "js" };
+          return { contents: locales.module(names, injections.intlCode), resolveDir: folder, loader: "js" };
         } catch (error) {
           const notes = [{ text: "take it out of `locales` in tenon.toml" }];
           return { errors: [{ text: (error as Error).message, notes }] };

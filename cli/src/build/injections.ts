@@ -46,10 +46,10 @@ const passwordFile = /[\\/]password[\\/]algorithms\.[jt]s$/;
 const jwtFile = /[\\/]middleware[\\/]jwt\.[jt]s$/;
 
 /**
- * Additions that a bundle needs besides its own sources. A bundle is first made without any, and made again when it
+ * Modules that a build injects into a bundle besides its own sources. A bundle is first made without any, and made again when it
  * names one. So a handler contains only the additions that it needs.
  */
-export class Needs {
+export class Injections {
   /** Names that are written without an import. */
   readonly globals = new Set<string>();
   /** The modules that run before all others, because they define features that the engine lacks. */
