@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { componentEmbed, componentNew, parse, preview1AdapterReactorPath } from "@bytecodealliance/jco";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findProgram } from "../../testing/programs.ts";
-import { Runtime } from "../src/runtime.ts";
+import { Runtime } from "../src/embed/runtime.ts";
 import { root, startJco, startWasmtime, tenon } from "./servers.ts";
 
 let folder: string;

@@ -6,8 +6,8 @@ import { chmod, copyFile, mkdtemp, readFile, rm, stat, writeFile } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { LogRecord } from "../src/log.ts";
-import { Runtime } from "../src/runtime.ts";
+import type { LogRecord } from "../src/embed/log.ts";
+import { Runtime } from "../src/embed/runtime.ts";
 import { faultsProject, helloProject, tenon } from "./servers.ts";
 
 const hello = join(helloProject, "dist/hello.wasm");

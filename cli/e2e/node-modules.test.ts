@@ -4,7 +4,7 @@ import { createHash, createHmac } from "node:crypto";
 import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Runtime } from "../src/runtime.ts";
+import { Runtime } from "../src/embed/runtime.ts";
 import { root, tenon } from "./servers.ts";
 
 let folder: string;

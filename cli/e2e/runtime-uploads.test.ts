@@ -1,7 +1,7 @@
 /** Request bodies that `Runtime.fetch` streams into a module, within the limits that uploads over HTTP have. */
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Runtime } from "../src/runtime.ts";
+import { Runtime } from "../src/embed/runtime.ts";
 import { fetchProject, helloProject } from "./servers.ts";
 
 const MIB = 1024 * 1024;

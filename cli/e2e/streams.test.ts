@@ -8,7 +8,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { describeWith } from "../../testing/needs.ts";
-import { Runtime } from "../src/runtime.ts";
+import { Runtime } from "../src/embed/runtime.ts";
 import { send } from "./http.ts";
 import { fetchProject, type Running, startTenon, startWasmtime, streamsProject } from "./servers.ts";
 

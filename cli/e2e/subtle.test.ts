@@ -5,7 +5,7 @@ import { cp, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findProgram } from "../../testing/programs.ts";
-import { Runtime } from "../src/runtime.ts";
+import { Runtime } from "../src/embed/runtime.ts";
 import { root, startWasmtime, tenon } from "./servers.ts";
 
 const { subtle } = nodeCrypto.webcrypto;

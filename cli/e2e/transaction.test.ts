@@ -6,7 +6,7 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeEach, type Needs } from "../../testing/needs.ts";
-import { Sidecar, type SidecarOptions } from "../src/sidecar.ts";
+import { Sidecar, type SidecarOptions } from "../src/embed/sidecar.ts";
 import { type Ask, askAt } from "../test/services/ask.ts";
 import { folder, startPostgres } from "../test/services/stores.ts";
 import { developing, project } from "./develop.ts";

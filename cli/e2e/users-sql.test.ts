@@ -4,9 +4,9 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { describeEach } from "../../testing/needs.ts";
-import { migrate } from "../src/migrate.ts";
-import { type InProcessSidecar, Runtime } from "../src/runtime.ts";
-import { Sidecar } from "../src/sidecar.ts";
+import { migrate } from "../src/embed/migrate.ts";
+import { type InProcessSidecar, Runtime } from "../src/embed/runtime.ts";
+import { Sidecar } from "../src/embed/sidecar.ts";
 import { folder, startPostgres } from "../test/services/stores.ts";
 import { root, tenon } from "./servers.ts";
 

@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { Runtime } from "../src/runtime.ts";
+import { Runtime } from "../src/embed/runtime.ts";
 import { developing, project } from "./develop.ts";
 import { tenon } from "./servers.ts";
 

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Consumers, declareJobs, type Work } from "./consumers.ts";
-import { Runtime } from "./runtime.ts";
-import { Services } from "./services.ts";
+import { Runtime } from "./embed/runtime.ts";
+import { Services } from "./embed/services.ts";
 import { Terminal } from "./terminal.ts";
 
 let folder: string;

@@ -1,10 +1,10 @@
 /** Consumers of `[queues]` and `[cron]`: `crates/work` leases messages and runs, and calls the routes of a runtime. */
 import type { Consumers as NativeConsumers, WorkOptions } from "@tenon/native";
+import type { Runtime, RuntimeOptions } from "./embed/runtime.ts";
+import { environmentOf } from "./embed/runtime-options.ts";
 import { limits } from "./limits.ts";
 import { fromNative, native } from "./native.ts";
 import type { Tasks } from "./project/tasks.ts";
-import type { Runtime, RuntimeOptions } from "./runtime.ts";
-import { environmentOf } from "./runtime-options.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The tasks of consumers, and the places of their sidecars. */

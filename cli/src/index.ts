@@ -1,10 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /** The embedding API of Tenon: the runtime inside a Node program. */
-export { type ErrorCode, TenonError } from "./errors.ts";
-export { HttpSidecar, type HttpSidecarOptions } from "./http-sidecar/server.ts";
-export type { Limits } from "./limits.ts";
-export { type Migrated, type MigrateOptions, migrate } from "./migrate.ts";
-export { version } from "./package.ts";
+
+export { type Migrated, type MigrateOptions, migrate } from "./embed/migrate.ts";
 export {
   type InProcessSidecar,
   type Listening,
@@ -17,6 +14,10 @@ export {
   type RecentRequest,
   Runtime,
   type RuntimeOptions,
-} from "./runtime.ts";
-export { Services, type ServicesOptions } from "./services.ts";
-export { Sidecar, type SidecarKind, type SidecarOptions } from "./sidecar.ts";
+} from "./embed/runtime.ts";
+export { Services, type ServicesOptions } from "./embed/services.ts";
+export { Sidecar, type SidecarKind, type SidecarOptions } from "./embed/sidecar.ts";
+export { type ErrorCode, TenonError } from "./errors.ts";
+export { HttpSidecar, type HttpSidecarOptions } from "./http-sidecar/server.ts";
+export type { Limits } from "./limits.ts";
+export { version } from "./package.ts";

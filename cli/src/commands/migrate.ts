@@ -1,12 +1,12 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
+import type { InProcessSidecar } from "../embed/runtime.ts";
 import { TenonError } from "../errors.ts";
 import { exitOnInterrupt } from "../lifecycle.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
 import { findProject, type Project } from "../project/project.ts";
 import { withEnvironmentFile } from "../project/secrets.ts";
 import { resolveSidecars } from "../project/sidecars.ts";
-import type { InProcessSidecar } from "../runtime.ts";
 import { TOKEN_VARIABLE, tokenFrom } from "./sidecar-options.ts";
 
 interface Options extends CommonOptions {
@@ -45,7 +45,7 @@ async function run(named: string | undefined, options: Options): Promise<void> {
       "start `tenon dev`, or give the address of a sidecar: tenon migrate unix:///run/db.sock",
     );
   }
-  const { migrate } = await import("../migrate.ts");
+  const { migrate } = await import("../embed/migrate.ts");
   const folder = options.folder === undefined ? resolve(home, "migrations") : resolve(options.folder);
   const migrated = await migrate({ address, folder, token: tokenFrom(options) });
   for (const name of migrated.applied) terminal.note("Migrate", name);

@@ -1,16 +1,16 @@
 import { join, relative } from "node:path";
 import type { Command } from "commander";
 import type { Admin } from "../admin/server.ts";
+import { pathOf } from "../embed/module-source.ts";
+import { type Listening, Runtime } from "../embed/runtime.ts";
 import { exitCode, failureToTell } from "../errors.ts";
 import { Lifecycle, stopping } from "../lifecycle.ts";
-import { pathOf } from "../module-source.ts";
 import { formatReference, parseReference } from "../oci/reference.ts";
 import { type CommonOptions, parseHost, parsePort, suggestPort, terminalFor, withCommonOptions } from "../options.ts";
 import { hostAndPort } from "../project/config/addresses.ts";
 import { mountsOf, type Pull } from "../project/modules.ts";
 import { configFile } from "../project/project.ts";
 import { Reloading } from "../reloading.ts";
-import { type Listening, Runtime } from "../runtime.ts";
 import { type Configuration, readConfiguration } from "../serve/configuration.ts";
 import { Live } from "../serve/live.ts";
 import { Terminal } from "../terminal.ts";

@@ -1,10 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { TenonError } from "../errors.ts";
-import { Lifecycle, stopping } from "../lifecycle.ts";
-import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
-import { hasPassword } from "../project/config/addresses.ts";
-import { camelCase } from "../project/config/key.ts";
-import { Sidecar, type SidecarOptions } from "../sidecar.ts";
+import { Sidecar, type SidecarOptions } from "../embed/sidecar.ts";
 import {
   hasOption,
   type SidecarKind,
@@ -14,7 +9,12 @@ import {
   sidecarOption,
   sidecarOptionKeys,
   sidecarOptions,
-} from "../sidecar-kinds.ts";
+} from "../embed/sidecar-kinds.ts";
+import { TenonError } from "../errors.ts";
+import { Lifecycle, stopping } from "../lifecycle.ts";
+import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
+import { hasPassword } from "../project/config/addresses.ts";
+import { camelCase } from "../project/config/key.ts";
 import { helpCommand } from "./help.ts";
 import { addHealth } from "./sidecar-health.ts";
 import { addHttp } from "./sidecar-http.ts";

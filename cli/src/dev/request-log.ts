@@ -1,5 +1,5 @@
 /** The lines of `tenon dev` about answered requests. */
-import type { RecentRequest, Runtime } from "../runtime.ts";
+import type { RecentRequest, Runtime } from "../embed/runtime.ts";
 import type { Terminal } from "../terminal.ts";
 
 /** Milliseconds between checks for answered requests. */

@@ -4,9 +4,9 @@
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { Runtime } from "../embed/runtime.ts";
 import { TenonError } from "../errors.ts";
 import { limits } from "../limits.ts";
-import { Runtime } from "../runtime.ts";
 import { sidecarProblem } from "./config/addresses.ts";
 import { sidecarValueProblem } from "./config/in-process.ts";
 import { sections } from "./config/keys.ts";

@@ -1,9 +1,9 @@
 /** `[modules.<name>]` of a project: which components are served under which names, and with which policies. */
 import { existsSync } from "node:fs";
 import { relative, resolve } from "node:path";
+import type { ModuleFile, ModuleOptions, RuntimeOptions } from "../embed/runtime.ts";
 import { TenonError } from "../errors.ts";
 import { isReference } from "../oci/reference.ts";
-import type { ModuleFile, ModuleOptions, RuntimeOptions } from "../runtime.ts";
 import type { SetSource } from "../serve/configuration.ts";
 import type { Config } from "./config.ts";
 import { moduleName, type Project } from "./project.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Runtime } from "../runtime.ts";
+import { Runtime } from "../embed/runtime.ts";
 import { outboundProblem } from "./config/addresses.ts";
 import { parseConfig } from "./config.ts";
 import { servingOptions } from "./serving.ts";

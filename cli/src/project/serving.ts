@@ -1,7 +1,7 @@
 /** The options of a runtime from a project's configuration. */
 import { resolve } from "node:path";
+import type { RuntimeOptions } from "../embed/runtime.ts";
 import { TenonError } from "../errors.ts";
-import type { RuntimeOptions } from "../runtime.ts";
 import type { Config } from "./config.ts";
 import { type Environment, resolveSecrets } from "./secrets.ts";
 import { resolveSidecars } from "./sidecars.ts";

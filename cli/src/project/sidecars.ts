@@ -1,7 +1,7 @@
 /** `[sidecars]` of a project as a runtime takes it: with the URLs of the stores, which `tenon.toml` only refers to. */
 import { resolve } from "node:path";
+import type { Sidecars } from "../embed/runtime-options.ts";
 import { TenonError } from "../errors.ts";
-import type { Sidecars } from "../runtime-options.ts";
 import type { InProcessTable } from "./config/in-process.ts";
 import { type Environment, valueAt } from "./secrets.ts";
 

@@ -1,6 +1,7 @@
 /** `[queues]` and `[cron]` of a project, as `crates/work` reads them. */
+
+import type { Sidecars } from "../embed/runtime-options.ts";
 import { TenonError } from "../errors.ts";
-import type { Sidecars } from "../runtime-options.ts";
 import { sidecarVariable } from "./config/addresses.ts";
 import type { Config } from "./config.ts";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect } from "vitest";
 import { testWith } from "../../../testing/needs.ts";
 import { findProgram } from "../../../testing/programs.ts";
-import { Runtime } from "../runtime.ts";
+import { Runtime } from "../embed/runtime.ts";
 import { type Environment, parseConfig } from "./config.ts";
 import { requireTls } from "./tls.ts";
 

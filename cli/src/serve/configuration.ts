@@ -2,6 +2,7 @@
 import { existsSync, statSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { refuseCoreFile } from "../core-module.ts";
+import type { RuntimeOptions } from "../embed/runtime.ts";
 import { TenonError } from "../errors.ts";
 import { nearest } from "../nearest.ts";
 import { isReference, nameOf, parseReference } from "../oci/reference.ts";
@@ -11,7 +12,6 @@ import { dependencies, findProject, moduleName, type Project } from "../project/
 import { servingOptions } from "../project/serving.ts";
 import { refuseMissingSidecars } from "../project/tasks.ts";
 import { requireTls } from "../project/tls.ts";
-import type { RuntimeOptions } from "../runtime.ts";
 import { Terminal } from "../terminal.ts";
 
 /** The served modules, and the configuration that lists them. */

@@ -1,11 +1,11 @@
 /** A running server: its configuration, and changes to it at run time. */
 import { relative } from "node:path";
 import { Consumers } from "../consumers.ts";
+import { pathOf } from "../embed/module-source.ts";
+import type { Runtime } from "../embed/runtime.ts";
 import { TenonError } from "../errors.ts";
-import { pathOf } from "../module-source.ts";
 import type { Pull } from "../project/modules.ts";
 import { tasksOf } from "../project/tasks.ts";
-import type { Runtime } from "../runtime.ts";
 import type { Terminal } from "../terminal.ts";
 import { type Configuration, readConfiguration, type SetSource } from "./configuration.ts";
 import { fixedKeys } from "./fixed-keys.ts";

@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { describeWith } from "../../../testing/needs.ts";
-import { Sidecar } from "../../src/sidecar.ts";
+import { Sidecar } from "../../src/embed/sidecar.ts";
 import { askAt } from "./ask.ts";
 import { fresh, type Made, schema, statements, tables } from "./statements.mjs";
 import { folder, type Store, startPostgres } from "./stores.ts";

@@ -8,7 +8,7 @@ import { describeWith } from "../../../testing/needs.ts";
 import { postgres, type Statement } from "../../../ts-sdk/src/sql/index.ts";
 import type { Database } from "../../../ts-sdk/test/sql/database.ts";
 import type { DatabaseCase } from "../../../ts-sdk/test/sql/databases.ts";
-import { Sidecar } from "../../src/sidecar.ts";
+import { Sidecar } from "../../src/embed/sidecar.ts";
 import { startPostgres } from "./stores.ts";
 
 /** Statements that passed the list, by their first word. */

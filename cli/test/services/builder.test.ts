@@ -15,7 +15,7 @@ import {
 } from "../../../ts-sdk/src/sql/index.ts";
 import { COLUMNS, randomFilter } from "../../../ts-sdk/test/sql/data.ts";
 import { caseCount, Random, seed } from "../../../ts-sdk/test/sql/random.ts";
-import { Sidecar } from "../../src/sidecar.ts";
+import { Sidecar } from "../../src/embed/sidecar.ts";
 import { askAt } from "./ask.ts";
 import { type Store, startPostgres } from "./stores.ts";
 

@@ -1,8 +1,8 @@
 /** Cron of the development services, with a runtime that counts. */
 import { rmSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { Runtime } from "../../src/runtime.ts";
-import { Services } from "../../src/services.ts";
+import { Runtime } from "../../src/embed/runtime.ts";
+import { Services } from "../../src/embed/services.ts";
 import { type Ask, askAt } from "./ask.ts";
 import { folder } from "./stores.ts";
 

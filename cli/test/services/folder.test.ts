@@ -2,8 +2,8 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import { Services } from "../../src/services.ts";
-import { Sidecar } from "../../src/sidecar.ts";
+import { Services } from "../../src/embed/services.ts";
+import { Sidecar } from "../../src/embed/sidecar.ts";
 import { askAt } from "./ask.ts";
 import { folder } from "./stores.ts";
 

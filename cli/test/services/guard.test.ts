@@ -1,7 +1,7 @@
 /** The guard of the services: the requests that it refuses. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Services } from "../../src/services.ts";
-import { Sidecar } from "../../src/sidecar.ts";
+import { Services } from "../../src/embed/services.ts";
+import { Sidecar } from "../../src/embed/sidecar.ts";
 import { askAt } from "./ask.ts";
 import { folder } from "./stores.ts";
 import { development, startForTests } from "./targets.ts";

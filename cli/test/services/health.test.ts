@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { describeWith } from "../../../testing/needs.ts";
-import { Sidecar } from "../../src/sidecar.ts";
+import { Sidecar } from "../../src/embed/sidecar.ts";
 import { askAt } from "./ask.ts";
 import { folder, startPostgres } from "./stores.ts";
 

@@ -1,7 +1,7 @@
 /** The kinds of sidecar are a table in Rust, which opens stores, and one in TypeScript, which names them to users. */
 import { expect, it } from "vitest";
-import { Sidecar } from "../../src/sidecar.ts";
-import { type SidecarKind, sidecarKind, sidecarKindNames } from "../../src/sidecar-kinds.ts";
+import { Sidecar } from "../../src/embed/sidecar.ts";
+import { type SidecarKind, sidecarKind, sidecarKindNames } from "../../src/embed/sidecar-kinds.ts";
 
 const start = (kind: string, url: string) =>
   Sidecar.start({ kind: kind as SidecarKind, url, listen: "127.0.0.1:0", logLevel: "off" });

@@ -1,7 +1,7 @@
 /** Key-value while the servers behind it change their parts: a failover that sentinels decide, and slots that move. */
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { describeWith } from "../../../testing/needs.ts";
-import { Sidecar } from "../../src/sidecar.ts";
+import { Sidecar } from "../../src/embed/sidecar.ts";
 import { type Ask, askAt } from "./ask.ts";
 import { type ClusterStore, type SentinelStore, startCluster, startSentinel } from "./redis-stores.ts";
 import { redisCommand } from "./stores.ts";

@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { describeEach, describeWith } from "../../../testing/needs.ts";
-import { Sidecar } from "../../src/sidecar.ts";
+import { Sidecar } from "../../src/embed/sidecar.ts";
 import { type Ask, askAt } from "./ask.ts";
 import { startProcess } from "./sidecar-process.ts";
 import { folder, type RedisStore, redisCommand, startRedis, startRedisTls } from "./stores.ts";

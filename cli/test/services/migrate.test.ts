@@ -7,9 +7,9 @@ import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, expect, it } from "vitest";
 import { describeEach } from "../../../testing/needs.ts";
 import { RunningSign } from "../../src/dev/running.ts";
-import { migrate } from "../../src/migrate.ts";
-import { Services } from "../../src/services.ts";
-import { Sidecar } from "../../src/sidecar.ts";
+import { migrate } from "../../src/embed/migrate.ts";
+import { Services } from "../../src/embed/services.ts";
+import { Sidecar } from "../../src/embed/sidecar.ts";
 import { askAt } from "./ask.ts";
 import { folder, startPostgres } from "./stores.ts";
 

@@ -4,8 +4,8 @@ import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { describeWith } from "../../../testing/needs.ts";
 import { findProgram } from "../../../testing/programs.ts";
-import { Runtime } from "../../src/runtime.ts";
-import { Services } from "../../src/services.ts";
+import { Runtime } from "../../src/embed/runtime.ts";
+import { Services } from "../../src/embed/services.ts";
 import { type Ask, askAt } from "./ask.ts";
 import { folder } from "./stores.ts";
 

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { describeWith } from "../../../testing/needs.ts";
 import { findProgram } from "../../../testing/programs.ts";
-import { Sidecar } from "../../src/sidecar.ts";
+import { Sidecar } from "../../src/embed/sidecar.ts";
 import { askAt } from "./ask.ts";
 import { folder, type PostgresStore, startPostgres } from "./stores.ts";
 

@@ -1,8 +1,8 @@
 /** Queues in Redis beyond the contract of all stores: its memory, evictions, crashes, and remaining names. */
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { describeWith } from "../../../testing/needs.ts";
-import { startInProcess } from "../../src/in-process.ts";
-import { Sidecar } from "../../src/sidecar.ts";
+import { startInProcess } from "../../src/embed/in-process.ts";
+import { Sidecar } from "../../src/embed/sidecar.ts";
 import { type Ask, askAt } from "./ask.ts";
 import { startSentinel } from "./redis-stores.ts";
 import { folder, type RedisStore, redisCommand, runRedis, startRedis } from "./stores.ts";

@@ -4,7 +4,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { freePort } from "../../../testing/free-port.ts";
 import { findProgram } from "../../../testing/programs.ts";
-import { Sidecar } from "../../src/sidecar.ts";
+import { Sidecar } from "../../src/embed/sidecar.ts";
 import { askAt } from "./ask.ts";
 import { folder, type Store } from "./stores.ts";
 import type { Target } from "./targets.ts";

@@ -1,7 +1,7 @@
 /** The schema changes while two sidecars are asked all the time: no wrong answer, and no error. */
 import { expect, it } from "vitest";
 import { describeWith } from "../../../testing/needs.ts";
-import { Sidecar } from "../../src/sidecar.ts";
+import { Sidecar } from "../../src/embed/sidecar.ts";
 import { type Answer, askAt } from "./ask.ts";
 import { startPostgres } from "./stores.ts";
 

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import type { SidecarKind } from "../../src/sidecar.ts";
+import type { SidecarKind } from "../../src/embed/sidecar.ts";
 
 const CLI = fileURLToPath(new URL("../../bin/tenon.js", import.meta.url));
 

@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { describeEach, describeWith } from "../../../testing/needs.ts";
-import type { SidecarOptions } from "../../src/sidecar.ts";
+import type { SidecarOptions } from "../../src/embed/sidecar.ts";
 import { type Asked, askAt } from "./ask.ts";
 import { startProcess } from "./sidecar-process.ts";
 import { folder, startPostgres } from "./stores.ts";

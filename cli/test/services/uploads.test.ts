@@ -9,7 +9,7 @@ import { describeEach, describeWith } from "../../../testing/needs.ts";
 import { findProgram } from "../../../testing/programs.ts";
 import { get, ok, routes, storage } from "../../../ts-sdk/src/index.ts";
 import { testApp } from "../../../ts-sdk/src/testing/index.ts";
-import { Sidecar } from "../../src/sidecar.ts";
+import { Sidecar } from "../../src/embed/sidecar.ts";
 import { type Ask, askAt } from "./ask.ts";
 import { s3Target, startS3 } from "./s3.ts";
 import { startProcess } from "./sidecar-process.ts";

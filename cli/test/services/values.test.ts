@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { describeWith } from "../../../testing/needs.ts";
 import { db, get, ok, routes } from "../../../ts-sdk/src/index.ts";
 import { testApp } from "../../../ts-sdk/src/testing/index.ts";
-import { Sidecar } from "../../src/sidecar.ts";
+import { Sidecar } from "../../src/embed/sidecar.ts";
 import { type Ask, askAt } from "./ask.ts";
 import {
   arrayOf,

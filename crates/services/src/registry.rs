@@ -1,6 +1,6 @@
 //! The kinds of service. Each is a folder with a `service.rs`, and one entry here, from which sidecars, the development
 //! services and their errors are made. The command line and the documentation have their table in
-//! `cli/src/sidecar-kinds.ts`.
+//! `cli/src/embed/sidecar-kinds.ts`.
 
 use std::path::Path;
 use std::pin::Pin;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Runtime } from "../../runtime.ts";
+import { Runtime } from "../../embed/runtime.ts";
 import { hasPassword, sidecarProblem } from "./addresses.ts";
 
 const good = [

@@ -1,5 +1,5 @@
 /** A sidecar in the server's process, as a table in `[sidecars]` and as an option of `Runtime.create`. */
-import { nearest } from "../../nearest.ts";
+
 import {
   hasOption,
   type SidecarKind,
@@ -8,7 +8,8 @@ import {
   sidecarOption,
   sidecarOptionKeys,
   sidecarOptions,
-} from "../../sidecar-kinds.ts";
+} from "../../embed/sidecar-kinds.ts";
+import { nearest } from "../../nearest.ts";
 import { hasPassword, sidecarProblem, sidecarRule } from "./addresses.ts";
 import { type CamelCase, camelCase } from "./key.ts";
 import { isTable, type Kind, oneOf, text } from "./kinds.ts";

@@ -2,8 +2,9 @@
  * Every key of `tenon.toml`, once. From this table come the parser with its errors, the overrides by environment variables,
  * the JSON Schema for editors and `docs/configuration.md`; a new key is one entry here.
  */
+
+import { sidecarKindNames, sidecarOptionKeys } from "../../embed/sidecar-kinds.ts";
 import { limits, type ModuleLimit } from "../../limits.ts";
-import { sidecarKindNames, sidecarOptionKeys } from "../../sidecar-kinds.ts";
 import { projectNameProblem, projectNameRule } from "../name.ts";
 import {
   collectorProblem,

@@ -1,6 +1,6 @@
 /** The tables of docs/sidecars.md that list kinds of sidecar and their options. */
 import { readFileSync } from "node:fs";
-import { sidecarKind, sidecarKindNames, sidecarOption, sidecarOptionKeys } from "../../sidecar-kinds.ts";
+import { sidecarKind, sidecarKindNames, sidecarOption, sidecarOptionKeys } from "../../embed/sidecar-kinds.ts";
 
 const KINDS = "| kind | stores | source of the URL |";
 const OPTIONS = "| option | kind | effect | default |";

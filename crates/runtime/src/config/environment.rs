@@ -1,6 +1,6 @@
 //! Names of variables in the environment of modules.
 
-/// Prefix of secrets' names (`cli/src/runtime-options.ts`).
+/// Prefix of secrets' names (`cli/src/embed/runtime-options.ts`).
 pub const SECRET_PREFIX: &str = "TENON_SECRET_";
 
 /// Returns the value of a variable.

@@ -1,5 +1,5 @@
 /** Sidecars in the process of a runtime: which there are, and the addresses that stand for them. */
-import { TenonError } from "./errors.ts";
+import { TenonError } from "../errors.ts";
 import {
   hasOwnSidecars,
   type InProcessSidecar,

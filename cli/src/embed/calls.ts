@@ -1,8 +1,8 @@
 /** The calls of `Runtime.fetch` that modules are answering, by the addon's numbers. */
 import type { NativeResponse, Runtime as NativeRuntime } from "@tenon/native";
+import { type ErrorCode, TenonError } from "../errors.ts";
+import { fromNative, native } from "../native.ts";
 import { Answer, headersOf } from "./answer.ts";
-import { type ErrorCode, TenonError } from "./errors.ts";
-import { fromNative, native } from "./native.ts";
 import { takenResponse } from "./platform.ts";
 import { type BodyRest, sendBody } from "./request-body.ts";
 import { streamedBody } from "./streamed-body.ts";

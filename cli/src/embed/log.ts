@@ -1,6 +1,6 @@
 /** The log of the process for a function. */
 import type { Log as NativeLog } from "@tenon/native";
-import { native } from "./native.ts";
+import { native } from "../native.ts";
 import type { RuntimeOptions } from "./runtime-options.ts";
 
 /** A line of the log, with the members of a line with `logFormat: "json"`. */

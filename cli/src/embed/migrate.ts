@@ -1,7 +1,7 @@
 /** Migrations of a database behind a sidecar: SQL files that are applied once each, in one transaction. */
-import { defaultCacheFolder } from "./cache-folder.ts";
+import { defaultCacheFolder } from "../cache-folder.ts";
+import { fromNative, native } from "../native.ts";
 import { startInProcess } from "./in-process.ts";
-import { fromNative, native } from "./native.ts";
 import type { InProcessSidecar } from "./runtime.ts";
 import { grammarFile } from "./sidecar.ts";
 

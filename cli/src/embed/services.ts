@@ -1,7 +1,7 @@
 /** The class `Services`: the development services inside a Node program. */
 import type { Services as NativeServices } from "@tenon/native";
-import { defaultCacheFolder } from "./cache-folder.ts";
-import { fromNative, native } from "./native.ts";
+import { defaultCacheFolder } from "../cache-folder.ts";
+import { fromNative, native } from "../native.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** Options of the development services. */

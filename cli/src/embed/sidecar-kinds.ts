@@ -3,7 +3,7 @@
  * tenon.toml, of the names in `tenon dev`, and of docs/sidecars.md. A new kind is an entry here and one in
  * `crates/services/src/registry.rs`.
  */
-import { flag, text, textList, wholeNumber } from "./project/config/kinds.ts";
+import { flag, text, textList, wholeNumber } from "../project/config/kinds.ts";
 
 /** A kind of sidecar. */
 interface KindEntry {

@@ -1,8 +1,8 @@
 /** `Runtime.fetch`: checks of its arguments, aborting, and the end of a runtime. */
 import type { Runtime as NativeRuntime } from "@tenon/native";
+import { TenonError } from "../errors.ts";
 import { Answer } from "./answer.ts";
 import { Calls } from "./calls.ts";
-import { TenonError } from "./errors.ts";
 import { type Fetched, takenRequest } from "./platform.ts";
 import { type Abortable, beginBody } from "./request-body.ts";
 

@@ -1,16 +1,16 @@
 /** The class `Runtime`: modules served inside a Node program. */
 import type { Runtime as NativeRuntime, Server as NativeServer } from "@tenon/native";
-import { TenonError } from "./errors.ts";
+import { TenonError } from "../errors.ts";
+import { limits } from "../limits.ts";
+import { compilerCommand, fromNative, native } from "../native.ts";
 import type { Fetching } from "./fetching.ts";
 import { InProcessSidecars } from "./in-process.ts";
-import { limits } from "./limits.ts";
 import { LogDelivery, type LogRecord } from "./log.ts";
 import { isFile, isSource, type ModuleFile, pathOf } from "./module-source.ts";
-import { compilerCommand, fromNative, native } from "./native.ts";
 // Imported with the package, before a server can replace the globals; `fetching.ts` is imported at the first `fetch`.
 import type { Fetched } from "./platform.ts";
 import "./platform.ts";
-import { isReference } from "./oci/reference.ts";
+import { isReference } from "../oci/reference.ts";
 import {
   type InProcessSidecar,
   type ListenOptions,
@@ -352,7 +352,7 @@ async function pullAll<T extends readonly { readonly name?: string; readonly pat
   { cacheFolder, verifyKey, modules }: RuntimeOptions,
 ): Promise<T> {
   if (!given.some(isToPull)) return given;
-  const { pullModule } = await import("./oci/pull.ts");
+  const { pullModule } = await import("../oci/pull.ts");
   const folder = typeof cacheFolder === "string" ? { cacheFolder } : {};
   const pulled = given.map(async (module) => {
     if (!isToPull(module)) return module;

@@ -1,9 +1,16 @@
 /** The options of a runtime: their types, their checks, and their conversion for the addon. */
 import { types } from "node:util";
 import type { NativeModule, RuntimeOptions as NativeOptions } from "@tenon/native";
-import { defaultCacheFolder } from "./cache-folder.ts";
-import { TenonError } from "./errors.ts";
-import { type Limits, limits, type ModuleLimit } from "./limits.ts";
+import { defaultCacheFolder } from "../cache-folder.ts";
+import { TenonError } from "../errors.ts";
+import { type Limits, limits, type ModuleLimit } from "../limits.ts";
+import { nearest } from "../nearest.ts";
+import { sidecarNamesProblem } from "../project/config/addresses.ts";
+import { inProcessProblem } from "../project/config/in-process.ts";
+import { type CamelCase, camelCase } from "../project/config/key.ts";
+import { sections } from "../project/config/keys.ts";
+import { type Kind, oneOf, text, textList, wholeNumber } from "../project/config/kinds.ts";
+import { hostProblem, mountProblem } from "../project/config/mounts.ts";
 import type { LogRecord } from "./log.ts";
 import {
   isFile,
@@ -15,13 +22,6 @@ import {
   pathOf,
   whatSourcesAre,
 } from "./module-source.ts";
-import { nearest } from "./nearest.ts";
-import { sidecarNamesProblem } from "./project/config/addresses.ts";
-import { inProcessProblem } from "./project/config/in-process.ts";
-import { type CamelCase, camelCase } from "./project/config/key.ts";
-import { sections } from "./project/config/keys.ts";
-import { type Kind, oneOf, text, textList, wholeNumber } from "./project/config/kinds.ts";
-import { hostProblem, mountProblem } from "./project/config/mounts.ts";
 import type { SidecarKind, SidecarOptions } from "./sidecar.ts";
 
 /** Options of a `Runtime`, including its limits. */

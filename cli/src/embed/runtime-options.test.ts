@@ -1,6 +1,6 @@
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { limits } from "./limits.ts";
+import { limits } from "../limits.ts";
 import { type ListenOptions, Runtime, type RuntimeOptions } from "./runtime.ts";
 import { nativeOptions, wholeModules } from "./runtime-options.ts";
 

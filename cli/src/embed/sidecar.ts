@@ -1,9 +1,9 @@
 /** The class `Sidecar`: one sidecar of production inside a Node program. */
 import type { Sidecar as NativeSidecar } from "@tenon/native";
-import type { Reply } from "./ask.ts";
-import { defaultCacheFolder } from "./cache-folder.ts";
-import { fromNative, native } from "./native.ts";
-import { requireHere } from "./package.ts";
+import type { Reply } from "../ask.ts";
+import { defaultCacheFolder } from "../cache-folder.ts";
+import { fromNative, native } from "../native.ts";
+import { requireHere } from "../package.ts";
 import type { SidecarKind } from "./sidecar-kinds.ts";
 
 export type { SidecarKind } from "./sidecar-kinds.ts";
