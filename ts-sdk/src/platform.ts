@@ -1,3 +1,16 @@
+import {
+  buildingKey,
+  type callStreamsKey,
+  type callsKey,
+  type cancelKey,
+  environmentKey,
+  type originKey,
+  REQUEST_PREFIX,
+  SECRET_PREFIX,
+  type streamKey,
+  type uploadKey,
+  variablesKey,
+} from "./abi.ts";
 import type { RawHeader, RawRequest, RawResponse } from "./raw.ts";
 /**
  * The platform: the parts of the engine that the SDK needs, in one place. Everything else in the runtime half is plain
@@ -105,32 +118,11 @@ interface PlatformGlobals {
 /** The engine's globals, typed as narrowly as the SDK uses them. */
 export const platform = globalThis as unknown as PlatformGlobals;
 
-/**
- * The key of the global function that reads the environment. The entry that `tenon build` generates sets it to WASI's
- * `get-environment`; tests set it through `testApp(app, { env })`.
- */
-export const environmentKey: unique symbol = Symbol.for("tenon.environment") as never;
-
-/**
- * The key of the global function that reads some variables of the same environment, without decoding the others. It is absent in
- * components that other tools made, and in tests.
- */
-export const variablesKey: unique symbol = Symbol.for("tenon.variables") as never;
-
 /** The scheme and the host of a request, where the host says so. */
 type RequestOrigin = readonly [scheme: string | undefined, host: string | undefined];
 
-/** The key of the global function that reads {@link RequestOrigin} from the same environment; absent where {@link variablesKey} is. */
-export const originKey: unique symbol = Symbol.for("tenon.origin") as never;
-
 /** Answers the host's `:next` and `:cancel` for this instance's stream (`wit/handler.wit`). */
 export type StreamStep = (method: string) => Promise<RawResponse>;
-
-/**
- * The key of a global that is set only while this instance streams an answer. The entry that `tenon build` generates
- * calls it; the module that sets it is in a component only when the app streams.
- */
-export const streamKey: unique symbol = Symbol.for("tenon.stream") as never;
 
 /** Answers a call of the host's. */
 export type Answer = (raw: RawRequest) => RawResponse | Promise<RawResponse>;
@@ -140,12 +132,6 @@ export type Answer = (raw: RawRequest) => RawResponse | Promise<RawResponse>;
  * answers a request, and `goOn` the calls about a streamed response.
  */
 export type UploadStep = (raw: RawRequest, handle: Answer, goOn: Answer) => RawResponse | Promise<RawResponse>;
-
-/**
- * The key of a global that is set in components whose handlers read request bodies piece by piece. The entry that
- * `tenon build` generates calls it.
- */
-export const uploadKey: unique symbol = Symbol.for("tenon.upload") as never;
 
 /** An outbound call in one piece (`wit/calls.wit`). `timeoutMs` and `maxBytes` are 0 for the host's defaults. */
 export interface OutgoingCall {
@@ -193,31 +179,6 @@ export interface CallStreams {
   /** Ends a call wherever it is. */
   cancel(handle: number): void;
 }
-
-/** The key of the global for streamed calls; absent in components that other tools made. */
-export const callStreamsKey: unique symbol = Symbol.for("tenon.call-streams") as never;
-
-/** The key of the global that makes calls in one piece; absent in components that other tools made. */
-export const callsKey: unique symbol = Symbol.for("tenon.calls") as never;
-
-/** The key of the global that ends calls before their time; absent in components of other engines. */
-export const cancelKey: unique symbol = Symbol.for("tenon.cancel") as never;
-
-/** The prefix of secrets' names in the environment, which `env` hides. */
-export const SECRET_PREFIX = "TENON_SECRET_";
-
-/**
- * The prefix of variables in which Tenon's runtime passes facts about the request (`crates/runtime/src/request/origin.rs`),
- * which `env` hides. No client can set them, on any server.
- */
-export const REQUEST_PREFIX = "TENON_REQUEST_";
-
-/**
- * The key of a global that is set only while a module's top level runs for a build or a document. It holds the declared
- * routes that no `routes` has taken yet, each with an error that has its place: a route that is left there at the end
- * was lost.
- */
-export const buildingKey: unique symbol = Symbol.for("tenon.building") as never;
 
 /** Reports whether a variable is for the SDK alone: a secret, or a fact about the request. */
 export function isReserved(name: string): boolean {

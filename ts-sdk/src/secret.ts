@@ -1,5 +1,6 @@
+import { SECRET_PREFIX } from "./abi.ts";
 import { hideInReports } from "./app/report.ts";
-import { findVariable, requireRequest, SECRET_PREFIX } from "./platform.ts";
+import { findVariable, requireRequest } from "./platform.ts";
 
 /**
  * A secret of `[secrets]` in `tenon.toml`. The server reads its value from its own environment or from a file, and it

@@ -37,6 +37,8 @@ function kindOf(value: unknown): string {
   return keys === "" ? "an object without properties" : `an object with ${keys}`;
 }
 
+const importAbi = `import { appKey, buildingKey, environmentKey, streamKey, uploadKey, WARM_UP } from "@tenon/sdk/abi";`;
+
 /** The part of the entry that rehearses calls before the build's first request is answered. */
 const rehearsal = `let isRehearsed = false;
 const rehearseAll = async (request) => {
@@ -52,17 +54,15 @@ const rehearseAll = async (request) => {
  *
  * @param handle the function that answers a request, as an expression in the entry
  */
-const connect = (handle: string) => `globalThis[Symbol.for("tenon.environment")] = getEnvironment;
-delete globalThis[Symbol.for("tenon.building")];
+const connect = (handle: string) => `globalThis[environmentKey] = getEnvironment;
+delete globalThis[buildingKey];
 const handle = ${handle};
-const streamKey = Symbol.for("tenon.stream");
-const uploadKey = Symbol.for("tenon.upload");
 const goOn = ({ method }) => globalThis[streamKey]?.(method) ?? { status: 500, headers: [] };
 ${rehearsal}
 export const handler = {
   handle(request) {
     if (request.method[0] === ":") {
-      if (request.method !== ":warm-up") return (globalThis[uploadKey] ?? goOn)(request, handle, goOn);
+      if (request.method !== WARM_UP) return (globalThis[uploadKey] ?? goOn)(request, handle, goOn);
       if (!isRehearsed && request.body === undefined) {
         isRehearsed = true;
         return rehearseAll(request);
@@ -88,9 +88,10 @@ export function entryModule(source: string, checkResponses: boolean, host: HostN
   return `
 import { getEnvironment } from "${hosts[host]}";
 import { ${checkResponses ? "checkResponse, " : ""}rehearse, warmUp } from "@tenon/sdk";
+${importAbi}
 import app from ${JSON.stringify(source)};
 
-${refuseUnless('app?.[Symbol.for("tenon.app")] === true')}
+${refuseUnless("app?.[appKey] === true")}
 // The bare name of console would add the methods that format.
 const scope = globalThis;
 for (const { name, options } of app.operations) {
@@ -101,7 +102,7 @@ for (const { name, options } of app.operations) {
     }
   }
 }
-const lost = [...globalThis[Symbol.for("tenon.building")].values()];
+const lost = [...globalThis[buildingKey].values()];
 if (lost.length > 0) {
   const [first] = lost;
   first.message = "no routes() has " + lost.slice(0, 10).map(({ message }) => message).join(", and none ");
@@ -139,11 +140,12 @@ export function fetchEntryModule(source: string, host: HostName): string {
   return `
 import { getEnvironment } from "${hosts[host]}";
 import { appOf, fetchHandler, rehearse } from "@tenon/sdk/fetch";
+${importAbi}
 import * as handlerModule from ${JSON.stringify(source)};
 
 const app = appOf(handlerModule.default);
 // A library may bring the SDK inside its own bundle.
-const isApp = app?.[Symbol.for("tenon.app")] === true;
+const isApp = app?.[appKey] === true;
 ${refuseUnless('isApp || typeof app?.fetch === "function"')}
 ${connect("isApp ? (request) => app.handle(request) : fetchHandler(app)")}
 `;

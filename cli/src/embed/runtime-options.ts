@@ -1,6 +1,7 @@
 /** The options of a runtime: their types, their checks, and their conversion for the addon. */
 import { types } from "node:util";
 import type { NativeModule, RuntimeOptions as NativeOptions } from "@tenon/native";
+import type { SECRET_PREFIX as SdkPrefix } from "@tenon/sdk/abi";
 import { defaultCacheFolder } from "../cache-folder.ts";
 import { TenonError } from "../errors.ts";
 import { type Limits, limits, type ModuleLimit } from "../limits.ts";
@@ -158,7 +159,7 @@ export interface ListenOptions {
 }
 
 /** The prefix of secrets' names in a module's environment; `secret` of the SDK looks there. */
-const SECRET_PREFIX = "TENON_SECRET_";
+const SECRET_PREFIX: typeof SdkPrefix = "TENON_SECRET_";
 
 /** Checks the value of an option; `path` is its name. The value is not repeated, because it may be a secret. */
 type Check = (path: string, value: unknown) => string[];

@@ -18,6 +18,8 @@
 
 extern crate alloc;
 
+#[path = "../../abi/src/lib.rs"]
+mod abi;
 #[cfg(feature = "component")]
 mod component;
 #[cfg(not(feature = "component"))]

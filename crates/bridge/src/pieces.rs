@@ -1,5 +1,6 @@
 //! Streamed responses: writes each piece before it asks the handler for the next one.
 
+use crate::abi::{BODY, BODY_STREAMED, CANCEL, NEXT};
 use crate::bindings::wasi::http::types::OutgoingBody;
 use crate::handler::{Header, handle};
 use crate::response::write_to;
@@ -17,7 +18,7 @@ enum Outcome {
 
 /// Returns whether the headers of a response announce that it is streamed.
 pub fn are_announced(headers: &[Header]) -> bool {
-    headers.last().is_some_and(|(name, value)| name == ":body" && value == b"streamed")
+    headers.last().is_some_and(|(name, value)| name == BODY && value == BODY_STREAMED.as_bytes())
 }
 
 /// Writes the first piece and all others. The body of a response that the handler cannot finish is not finished either, so
@@ -36,7 +37,7 @@ pub fn send(body: OutgoingBody, first: &[u8], upload: Option<&mut Upload>) {
 
 /// Makes the handler end a response that it would continue.
 pub fn cancel() {
-    handle(&call(":cancel", None));
+    handle(&call(CANCEL, None));
 }
 
 fn write_all(body: &OutgoingBody, first: &[u8], mut upload: Option<&mut Upload>) -> Outcome {
@@ -45,7 +46,7 @@ fn write_all(body: &OutgoingBody, first: &[u8], mut upload: Option<&mut Upload>)
         return Outcome::Unread;
     }
     loop {
-        let next = call(":next", None);
+        let next = call(NEXT, None);
         let next = match &mut upload {
             Some(upload) => match upload.answer(&next) {
                 Ok(next) => next,

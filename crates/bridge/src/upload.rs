@@ -5,6 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU8, Ordering};
 
+use crate::abi::{BEGIN, BODY, BODY_WHOLE, BROKEN, END, PIECE, STREAMS};
 use crate::bindings::wasi::clocks::monotonic_clock;
 use crate::bindings::wasi::http::types::{IncomingBody, IncomingRequest};
 use crate::bindings::wasi::io::poll;
@@ -42,7 +43,7 @@ pub fn may_be_long(method: &str, declared: Option<usize>) -> bool {
 /// Asks the handler once whether it takes bodies piece by piece.
 pub fn is_taken() -> bool {
     if IS_TAKEN.load(Ordering::Relaxed) == 0 {
-        let is_taken = handle(&call(":streams", None)).status == WAITS;
+        let is_taken = handle(&call(STREAMS, None)).status == WAITS;
         IS_TAKEN.store(1 + u8::from(is_taken), Ordering::Relaxed);
     }
     IS_TAKEN.load(Ordering::Relaxed) == 2
@@ -50,7 +51,7 @@ pub fn is_taken() -> bool {
 
 /// Begins a request whose body is `upload`, and goes on until the handler answers.
 pub fn begin(mut request: Request, upload: &mut Upload) -> Result<Response, Problem> {
-    request.method = format!(":begin {}", request.method);
+    request.method = format!("{BEGIN} {}", request.method);
     upload.answer(&request)
 }
 
@@ -71,7 +72,7 @@ impl Upload {
                 Ok(part) => response = handle(&part),
                 Err(problem) => {
                     self.is_ended = true;
-                    handle(&call(":broken", None));
+                    handle(&call(BROKEN, None));
                     return Err(problem);
                 }
             }
@@ -89,26 +90,26 @@ impl Upload {
     /// The call that gives the part of the body for which an answer waits.
     fn part(&mut self, waiting: &Response) -> Result<Request, Problem> {
         if self.is_ended {
-            return Ok(call(":end", None));
+            return Ok(call(END, None));
         }
-        if waiting.headers.iter().any(|(name, value)| name == ":body" && value == b"whole") {
+        if waiting.headers.iter().any(|(name, value)| name == BODY && value == BODY_WHOLE.as_bytes()) {
             let rest = read_whole(&self.stream, self.left)?;
             self.is_ended = true;
-            return Ok(if rest.is_empty() { call(":end", None) } else { call(":piece", Some(rest)) });
+            return Ok(if rest.is_empty() { call(END, None) } else { call(PIECE, Some(rest)) });
         }
         let (ready, turn) = (self.stream.subscribe(), monotonic_clock::subscribe_duration(TURN_NS));
         poll::poll(&[&ready, &turn]);
         drop(ready);
         match self.stream.read(READ_BYTES) {
-            Ok(piece) if piece.is_empty() => Ok(call(":piece", None)),
+            Ok(piece) if piece.is_empty() => Ok(call(PIECE, None)),
             Ok(piece) => {
                 let left = self.left.map(|left| left.checked_sub(piece.len()).ok_or(Problem::UnreadableBody));
                 self.left = left.transpose()?;
-                Ok(call(":piece", Some(piece)))
+                Ok(call(PIECE, Some(piece)))
             }
             Err(StreamError::Closed) if self.left.is_none_or(|left| left == 0) => {
                 self.is_ended = true;
-                Ok(call(":end", None))
+                Ok(call(END, None))
             }
             Err(_) => Err(Problem::UnreadableBody),
         }

@@ -3,14 +3,13 @@
 //! The method is one that no client can send (RFC 9110, section 9.1), and no handler or middleware is called for it. A
 //! module-level variable that they set would be in the snapshot, and so in all instances.
 
+use tenon_abi::WARM_UP;
 use wasmtime::{Instance, Store};
 
 use crate::host::{Host, allocate};
 
 /// The engine's function that answers a request (`wit/handler.wit`).
 const HANDLE: &str = "sdk:core/handler@0.1.0#handle";
-
-const METHOD: &[u8] = b":warm-up";
 
 /// The path, with a query that the SDK parses.
 const PATH: &[u8] = b"/-/not-found?by=tenon";
@@ -44,7 +43,7 @@ fn record(store: &mut Store<Host>, instance: &Instance, body: Option<&[u8]>) -> 
     if body.is_some() {
         headers.push((b"content-type", b"application/json"));
     }
-    let [method, method_length] = put(METHOD, 1)?;
+    let [method, method_length] = put(WARM_UP.as_bytes(), 1)?;
     let [path, path_length] = put(PATH, 1)?;
     let mut words = Vec::new();
     for (name, value) in &headers {

@@ -152,7 +152,7 @@ impl Service {
     ) -> Result<Answer, AskError> {
         let mut request = Request::builder().method(method).uri(format!("{}{path}", self.base));
         if let Some(transaction) = transaction {
-            request = request.header("tenon-transaction", transaction);
+            request = request.header(tenon_abi::TRANSACTION, transaction);
         }
         if let Some(token) = &self.token {
             request = request.header(AUTHORIZATION, token);

@@ -1,5 +1,7 @@
+import { buildingKey } from "@tenon/sdk/abi";
+
 /** Tells whether the module's top level runs for a build. */
-export const isBuilding = (): boolean => Symbol.for("tenon.building") in globalThis;
+export const isBuilding = (): boolean => buildingKey in globalThis;
 
 /**
  * Throws at the top level of a module that is being built, where request features do not exist.

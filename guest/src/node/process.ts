@@ -3,14 +3,15 @@
  * has no `node`, because packages test it to detect Node.
  */
 import { env as find } from "@tenon/sdk";
+import { environmentKey } from "@tenon/sdk/abi";
 import { requireRequest } from "./building.ts";
 
 type Listener = (...args: unknown[]) => void;
 
 function names(): string[] {
   requireRequest("process.env");
-  const { [Symbol.for("tenon.environment")]: entries } = globalThis as unknown as {
-    [key: symbol]: undefined | (() => Iterable<readonly [name: string, value: string]>);
+  const { [environmentKey]: entries } = globalThis as unknown as {
+    [environmentKey]: undefined | (() => Iterable<readonly [name: string, value: string]>);
   };
   // The SDK decides which of them a handler may see.
   return [...(entries?.() ?? [])].map(([name]) => name).filter((name) => find(name) !== undefined);

@@ -1,7 +1,8 @@
 /**
- * Connects the SDK with the engine: the SDK finds the engine's functions by keys (`ts-sdk/src/platform.ts`). The module runs
- * before all others, and the top level runs while `tenon.building` is set.
+ * Connects the SDK with the engine: the SDK finds the engine's functions by keys (`ts-sdk/src/abi.ts`). The module runs
+ * before all others, and the top level runs while `buildingKey` is set.
  */
+
 import {
   cancelCall,
   cancelStream,
@@ -14,17 +15,18 @@ import {
   variables,
   writeStream,
 } from "tenon:engine";
+import { buildingKey, callStreamsKey, callsKey, cancelKey, originKey, variablesKey } from "@tenon/sdk/abi";
 
 export { getEnvironment } from "tenon:engine";
 
-const { Reflect, Symbol } = globalThis;
+const { Reflect } = globalThis;
 
-const set = (key: string, value: unknown) => Reflect.set(globalThis, Symbol.for(key), value);
+const set = (key: symbol, value: unknown) => Reflect.set(globalThis, key, value);
 
-set("tenon.building", new Map());
-set("tenon.calls", startCall);
-set("tenon.cancel", cancelCall);
-set("tenon.call-streams", {
+set(buildingKey, new Map());
+set(callsKey, startCall);
+set(cancelKey, cancelCall);
+set(callStreamsKey, {
   start: startStream,
   head: streamHead,
   read: readStream,
@@ -32,5 +34,5 @@ set("tenon.call-streams", {
   room: streamRoom,
   cancel: cancelStream,
 });
-set("tenon.variables", variables);
-set("tenon.origin", origin);
+set(variablesKey, variables);
+set(originKey, origin);

@@ -4,9 +4,8 @@
  * take it for a sign of Node.
  */
 import * as asyncHooks from "../node/async-hooks.ts";
+import { isBuilding } from "../node/building.ts";
 import { env } from "../node/process.ts";
-
-const isBuilding = () => Symbol.for("tenon.building") in globalThis;
 
 /** The environment; empty at the top level, where packages that look for `process` by chance must not fail. */
 const lenient = new Proxy(env, {

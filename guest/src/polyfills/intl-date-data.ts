@@ -7,6 +7,8 @@
  * - Dates with the names of months and times are joined as in the styles `full` and `long`: "at", and not a comma.
  * - The names of time zones stand under the names that zones have today. CLDR keeps them under the first ones.
  */
+import { atTimeKey } from "@tenon/sdk/abi";
+
 type Formats = Readonly<Record<string, string>>;
 type Styles = Readonly<Record<"full" | "long" | "medium" | "short", string>>;
 interface Data {
@@ -21,7 +23,7 @@ interface Data {
 
 /** How dates and times are joined, by locale. The build sets it from its table. */
 const atTime = (globalThis as unknown as Record<symbol, Readonly<Record<string, Pick<Styles, "full" | "long">>>>)[
-  Symbol.for("tenon.at-time")
+  atTimeKey
 ];
 
 const renamed = [
@@ -85,5 +87,3 @@ function joined(formats: Formats, data: Data["data"], join: Pick<Styles, "full" 
   });
   return Object.fromEntries(entries);
 }
-
-export {};

@@ -4,11 +4,10 @@
  * the only one that JavaScript sees; bytes are copied in and out.
  */
 
+import { buildingKey } from "@tenon/sdk/abi";
 import { call, find, grow, pages, read, write } from "./linked-engine.ts";
 
 const PAGE = 65_536;
-
-const buildingKey = Symbol.for("tenon.building");
 
 /** Throws at top level, because the module's memory would not be in the component. */
 export function refuseTopLevel(): void {

@@ -1,3 +1,4 @@
+import type { appKey } from "../abi.ts";
 /** An app: the routes of a module, and the function that answers requests with them. */
 import type { RawRequest, RawResponse } from "../raw.ts";
 import type { CheckResponse, Operation } from "../routing/operation.ts";
@@ -12,9 +13,6 @@ export interface HandleOptions {
    */
   readonly checkResponse?: CheckResponse;
 }
-
-/** The key of {@link App}'s brand, for telling an app from another default export. */
-export const appKey: unique symbol = Symbol.for("tenon.app") as never;
 
 /**
  * An app, from `routes`: the default export of a handler module. The type argument carries the definitions for a typed

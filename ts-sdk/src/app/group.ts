@@ -1,7 +1,9 @@
 /** `group`: routes under a common prefix. */
+
+import { buildingKey } from "../abi.ts";
 import { checkMiddleware } from "../middleware/check.ts";
 import type { AddsOf, AnyMiddleware, Chain, Empty } from "../middleware/types.ts";
-import { buildingKey, platform } from "../platform.ts";
+import { platform } from "../platform.ts";
 import type { RouteOptions } from "../routing/operation.ts";
 import type { Around } from "../routing/step.ts";
 import type { PrefixRule, Unmet } from "../routing/types.ts";

@@ -1,7 +1,9 @@
 /** The way of a request through an app: match, read the input, call the handler, send the answer. */
+
+import { appKey, WARM_UP } from "../abi.ts";
 import { HttpError } from "../http/interrupt.ts";
 import { failure, invalidInput, malformed, problem } from "../http/problem.ts";
-import { Request, WARM_UP } from "../http/request.ts";
+import { Request } from "../http/request.ts";
 import { encodedResponse, ok, problemResponse, Response, type WriteBody } from "../http/response.ts";
 import { type ListedRoute, ROUTES_PATH } from "../http/routes-path.ts";
 import { completedResponse, SENDING } from "../http/sending.ts";
@@ -10,7 +12,7 @@ import type { AnyHandler, CheckResponse, Operation } from "../routing/operation.
 import type { Around, FoundOperation, Match, Recover } from "../routing/step.ts";
 import type { RouteTable } from "../routing/table.ts";
 import { bodyWriter } from "./answers.ts";
-import { type App, appKey, type HandleOptions } from "./app.ts";
+import type { App, HandleOptions } from "./app.ts";
 import { type Input, inputReader, type ReadInput } from "./input.ts";
 import { errorHandler, type OnError } from "./on-error.ts";
 import { invalidHandler, type OnInvalid } from "./on-invalid.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { appKey } from "../abi.ts";
 import { del, field, get, list, noContent, ok, Path, post, Query, routes, Type } from "../index.ts";
-import { appKey } from "./app.ts";
 
 const handler = () => ok({});
 /** For definitions that the type checker would refuse. */

@@ -1,7 +1,9 @@
 /** `routes`: an app from its definitions. */
+
+import { buildingKey } from "../abi.ts";
 import { checkMiddleware } from "../middleware/check.ts";
 import type { AddsOf, AnyMiddleware, Chain, Empty } from "../middleware/types.ts";
-import { buildingKey, platform } from "../platform.ts";
+import { platform } from "../platform.ts";
 import type { Operation } from "../routing/operation.ts";
 import { type Pattern, parsePattern } from "../routing/pattern.ts";
 import type { Around } from "../routing/step.ts";

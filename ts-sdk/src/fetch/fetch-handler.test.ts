@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { afterEach, expect, it, vi } from "vitest";
-import { platform, streamKey } from "../platform.ts";
+import { streamKey } from "../abi.ts";
+import { platform } from "../platform.ts";
 import type { RawResponse } from "../raw.ts";
 import { rehearse } from "../rehearse.ts";
 import { fetchHandler } from "./fetch-handler.ts";

@@ -1,14 +1,15 @@
 /** Answers requests with an app that speaks `fetch`. */
+
+import { environmentKey, WARM_UP } from "../abi.ts";
 import { reportError } from "../app/report.ts";
 import { send } from "../app/send.ts";
 import { encodeValue } from "../http/headers.ts";
 import { streamOf } from "../http/pieces.ts";
 import { failure, problem } from "../http/problem.ts";
-import { WARM_UP } from "../http/request.ts";
 import { problemResponse } from "../http/response.ts";
 import { isBodiless } from "../http/status.ts";
 import { takeUploads } from "../http/upload.ts";
-import { environmentKey, isReserved, platform } from "../platform.ts";
+import { isReserved, platform } from "../platform.ts";
 import type { RawRequest, RawResponse } from "../raw.ts";
 import { partialBody, readAhead } from "./answer-body.ts";
 import { Body, bytesOf } from "./classes/body.ts";

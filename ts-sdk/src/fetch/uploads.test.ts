@@ -1,5 +1,6 @@
 import { expect, it, vi } from "vitest";
-import { platform, streamKey, uploadKey } from "../platform.ts";
+import { streamKey, uploadKey } from "../abi.ts";
+import { platform } from "../platform.ts";
 import type { RawResponse } from "../raw.ts";
 import { fetchHandler } from "./fetch-handler.ts";
 

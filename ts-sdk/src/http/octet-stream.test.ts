@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { uploadKey } from "../abi.ts";
 import { client } from "../client/index.ts";
 import { field, octetStream, ok, post, put, routes, Type } from "../index.ts";
 import { json } from "../openapi/json.ts";
-import { platform, uploadKey } from "../platform.ts";
+import { platform } from "../platform.ts";
 import { testApp } from "../testing/index.ts";
 
 const app = routes({

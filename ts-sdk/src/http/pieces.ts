@@ -1,6 +1,8 @@
 /** The pieces of a streamed response, each made when the host asks for it. */
+
+import { BODY, BODY_STREAMED, NEXT, streamKey } from "../abi.ts";
 import { reportError } from "../app/report.ts";
-import { platform, streamKey } from "../platform.ts";
+import { encodeUtf8, platform } from "../platform.ts";
 import type { RawResponse } from "../raw.ts";
 import { isBytes } from "./bytes.ts";
 import { typeName } from "./type-name.ts";
@@ -32,7 +34,7 @@ const SLICE_MS = 1000;
 const QUICK_TURNS = 8;
 
 /** The last header, which announces a streamed answer to the host (`wit/handler.wit`). */
-const STREAMED = [":body", new Uint8Array([115, 116, 114, 101, 97, 109, 101, 100])] as const;
+const STREAMED = [BODY, encodeUtf8(BODY_STREAMED)] as const;
 
 /**
  * Prepares a streamed answer. The host asks for the pieces with `:next` and ends the stream early with `:cancel`; the
@@ -49,7 +51,7 @@ export function streamOf(settings: StreamSettings): (isSent: boolean) => RawResp
     }
     const stream = new Stream(settings);
     // An instance streams one answer at a time: an abandoned stream is dropped here.
-    platform[streamKey] = (method) => (method === ":next" ? stream.next() : stream.cancel());
+    platform[streamKey] = (method) => (method === NEXT ? stream.next() : stream.cancel());
     return [STREAMED];
   };
 }

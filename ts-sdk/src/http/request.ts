@@ -1,5 +1,6 @@
 /** The raw request of a handler. */
-import { decodeUtf8, findVariable, findVariables, originKey, platform, REQUEST_PREFIX } from "../platform.ts";
+import { originKey, REQUEST_BASE, REQUEST_HOST, REQUEST_IP, REQUEST_SCHEME } from "../abi.ts";
+import { decodeUtf8, findVariable, findVariables, platform } from "../platform.ts";
 import type { ArrivingBody, RawRequest } from "../raw.ts";
 import { type Cookies, cookiesOf } from "./cookies.ts";
 import { Headers } from "./headers.ts";
@@ -7,9 +8,6 @@ import { HttpError } from "./interrupt.ts";
 import { parseJson } from "./json.ts";
 import { invalidInput } from "./problem.ts";
 import { problemResponse } from "./response.ts";
-
-/** The method of a build's requests (`crates/snapshot/src/request.rs`): no client can send it (RFC 9110, section 9.1). */
-export const WARM_UP = ":warm-up";
 
 // Keys of a request's raw form and its parsed headers. They are symbols, because private fields are slower in the
 // engine's interpreter.
@@ -71,7 +69,7 @@ export class Request {
    * program that embeds the runtime, and on other servers than Tenon's.
    */
   get ip(): string | undefined {
-    return findVariable(`${REQUEST_PREFIX}IP`);
+    return findVariable(REQUEST_IP);
   }
 
   /**
@@ -79,7 +77,7 @@ export class Request {
    * of the paths in links and redirects: `` redirect(`${req.base}/users`) ``.
    */
   get base(): string {
-    return findVariable(`${REQUEST_PREFIX}BASE`) ?? "";
+    return findVariable(REQUEST_BASE) ?? "";
   }
 
   /**
@@ -121,7 +119,7 @@ export interface Origin {
  */
 export function originOf(raw: RawRequest): Origin {
   // By index: the engine takes ten times as long to destructure an array.
-  const known = platform[originKey]?.() ?? findVariables(`${REQUEST_PREFIX}SCHEME`, `${REQUEST_PREFIX}HOST`);
+  const known = platform[originKey]?.() ?? findVariables(REQUEST_SCHEME, REQUEST_HOST);
   return { scheme: known[0] ?? "http", host: known[1] ?? raw.host ?? new Headers(raw.headers).get("host") };
 }
 

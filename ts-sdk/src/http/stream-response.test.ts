@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { streamKey } from "../abi.ts";
 import {
   cors,
   env,
@@ -14,7 +15,7 @@ import {
   stream,
   Type,
 } from "../index.ts";
-import { platform, streamKey } from "../platform.ts";
+import { platform } from "../platform.ts";
 import { testApp } from "../testing/index.ts";
 import type { StreamSource } from "./stream.ts";
 

@@ -1,5 +1,6 @@
 /** Bodies of requests that arrive piece by piece. */
-import { type Answer, platform, type UploadStep, uploadKey } from "../platform.ts";
+import { BEGIN, BODY, BODY_WHOLE, BROKEN, CANCEL, END, NEXT, STREAMS, uploadKey } from "../abi.ts";
+import { type Answer, encodeUtf8, platform, type UploadStep } from "../platform.ts";
 import type { ArrivingBody, RawRequest, RawResponse } from "../raw.ts";
 import { soon } from "./pieces.ts";
 
@@ -21,10 +22,8 @@ const TIMERS_MS = 100;
 const WAITS: RawResponse = Object.freeze({ status: 100, headers: Object.freeze([]) });
 const WAITS_WHOLE: RawResponse = Object.freeze({
   status: 100,
-  headers: Object.freeze([[":body", new Uint8Array([119, 104, 111, 108, 101])] as const]),
+  headers: Object.freeze([[BODY, encodeUtf8(BODY_WHOLE)] as const]),
 });
-
-const BEGIN = ":begin ";
 
 interface Read {
   resolve(piece: Uint8Array | undefined): void;
@@ -140,7 +139,7 @@ class Exchange {
     }
     const given = await this.#answer;
     const { status, headers } = given;
-    if (!this.#isStreaming) this.#isStreaming = headers.at(-1)?.[0] === ":body";
+    if (!this.#isStreaming) this.#isStreaming = headers.at(-1)?.[0] === BODY;
     else if (status !== 200 && status !== 202) this.#isStreaming = false;
     if (!this.#isStreaming) open = undefined;
     return given;
@@ -152,12 +151,12 @@ let open: Exchange | undefined;
 
 const step: UploadStep = (raw, handle, goOn) => {
   const { method } = raw;
-  if (method === ":streams") return WAITS;
-  if (method.startsWith(BEGIN)) {
+  if (method === STREAMS) return WAITS;
+  if (method.startsWith(`${BEGIN} `)) {
     const upload = new Upload();
     // Read now, because the host takes the request's memory back with the next call.
     const { pathWithQuery, headers } = raw;
-    const begun: RawRequest = { method: method.slice(BEGIN.length), pathWithQuery, headers, upload };
+    const begun: RawRequest = { method: method.slice(BEGIN.length + 1), pathWithQuery, headers, upload };
     open = new Exchange(upload, handle(begun));
     return open.wait();
   }
@@ -175,11 +174,11 @@ async function goOnWith(exchange: Exchange, raw: RawRequest, goOn: Answer): Prom
   const { method, body } = raw;
   const { upload } = exchange;
   // Cleaning up code must not wait for a client that has gone away.
-  if (method === ":cancel") upload.fail();
-  if (method === ":next" || method === ":cancel") exchange.expect(goOn(raw));
+  if (method === CANCEL) upload.fail();
+  if (method === NEXT || method === CANCEL) exchange.expect(goOn(raw));
   else {
-    if (method === ":end") upload.give(undefined);
-    else if (method === ":broken") upload.fail();
+    if (method === END) upload.give(undefined);
+    else if (method === BROKEN) upload.fail();
     // A component's bindings are of another realm, whose Uint8Array is not the handler's.
     else if (body !== undefined) upload.give(new Uint8Array(body));
     await exchange.turn(body === undefined);

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type App, appKey } from "../app/app.ts";
+import { appKey } from "../abi.ts";
+import type { App } from "../app/app.ts";
 import type { Operation } from "../routing/operation.ts";
 import { dialectOf, type OpenApiVersion } from "./dialects.ts";
 import type { DocComments } from "./doc-comment.ts";

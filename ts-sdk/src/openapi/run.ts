@@ -6,7 +6,8 @@ import { OpenApiError } from "./errors.ts";
 const MAX_RUN_MS = 30_000;
 
 /** The key of the function that a time-limited script runs. */
-const runKey = Symbol.for("tenon.openapi.run");
+const runName = "tenon.openapi.run";
+const runKey = Symbol.for(runName);
 
 /** As in a build, timers of a top level never fire. */
 const noTimer = () => 0;
@@ -32,7 +33,7 @@ export function runTopLevel<T>(run: () => T, limit: number = MAX_RUN_MS): T {
   });
   try {
     // Only a script's run, with all functions that it calls, can be interrupted.
-    new Script('globalThis[Symbol.for("tenon.openapi.run")]()').runInThisContext({
+    new Script(`globalThis[Symbol.for(${JSON.stringify(runName)})]()`).runInThisContext({
       timeout: limit,
       displayErrors: false,
     });

@@ -1,7 +1,8 @@
 /** The client makes a request as one call, and turns each outcome into a response or an error. */
 import { afterEach, describe, expect, it } from "vitest";
+import { callsKey } from "../abi.ts";
 import { HttpClientError, httpClient } from "../index.ts";
-import { type CallOutcome, callsKey, type OutgoingCall, platform } from "../platform.ts";
+import { type CallOutcome, type OutgoingCall, platform } from "../platform.ts";
 
 const made: OutgoingCall[] = [];
 

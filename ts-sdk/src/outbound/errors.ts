@@ -1,7 +1,8 @@
+import type { EGRESS } from "../abi.ts";
 /**
  * The reason why a request got no answer: `refused` (the connection was refused, or the runtime does not allow the
  * host), `unreachable` (no such host, no route to it, or the connection broke), `timeout`, `too_large` (the answer is
- * over the limit), `invalid` (the request itself can't be sent). On a server that does not know {@link EGRESS_HEADER},
+ * over the limit), `invalid` (the request itself can't be sent). On a server that does not know {@link EGRESS},
  * `refused` is `unreachable` inside a component, because such a server reports all network failures
  * alike.
  */
@@ -17,14 +18,6 @@ export class HttpClientError extends Error {
     this.code = code;
   }
 }
-
-/**
- * The engine hides from a guest why a request got no answer. So the client sends Tenon's runtime this header with the
- * value `explain`; the runtime never passes it on. Instead of failing, the runtime answers with the reason in this
- * header: `refused`, `timeout`, or `unreachable`. A plain `fetch` does not send the header, and fails as it does
- * everywhere.
- */
-export const EGRESS_HEADER = "tenon-egress";
 
 /** Converts the runtime's reason to a code. */
 export function explainedCode(why: string): "refused" | "timeout" | "unreachable" {

@@ -1,12 +1,14 @@
 /** `httpClient`: calls to other hosts, with limits. */
+
+import { callsKey, EGRESS } from "../abi.ts";
 import { isBytes } from "../http/bytes.ts";
 import { checkHeader, encodeValue, Headers, isToken } from "../http/headers.ts";
 import { writeJson } from "../http/json.ts";
 import { JSON_TYPE } from "../http/response.ts";
-import { callsKey, encodeUtf8, type PlatformRequest, platform } from "../platform.ts";
+import { encodeUtf8, type PlatformRequest, platform } from "../platform.ts";
 import type { RawHeader } from "../raw.ts";
 import { atRehearsal } from "../rehearse.ts";
-import { EGRESS_HEADER, explainedCode, HttpClientError, type HttpClientErrorCode, networkErrorCode } from "./errors.ts";
+import { explainedCode, HttpClientError, type HttpClientErrorCode, networkErrorCode } from "./errors.ts";
 import { readBody, tooLarge } from "./read-body.ts";
 import { HttpResponse } from "./response.ts";
 
@@ -160,13 +162,13 @@ export class HttpRequest {
     headers: readonly (readonly [string, string])[],
     signal: unknown,
   ): Promise<HttpResponse> {
-    const explained: PlatformRequest["headers"] = [...headers, [EGRESS_HEADER, "explain"]];
+    const explained: PlatformRequest["headers"] = [...headers, [EGRESS, "explain"]];
     const request: PlatformRequest = { method: this.#method, headers: explained, redirect: "manual" };
     if (this.#body !== undefined) request.body = this.#body;
     if (signal !== undefined) request.signal = signal;
     const response = await platform.fetch(this.#url, request);
     const received = [...response.headers];
-    const why = new Headers(received).get(EGRESS_HEADER);
+    const why = new Headers(received).get(EGRESS);
     if (why !== undefined) throw unanswered(where, explainedCode(why));
     return new HttpResponse({
       status: response.status,

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Services } from "@tenon/native";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { environmentKey } from "../abi.ts";
 import {
   cache,
   db,
@@ -18,7 +19,7 @@ import {
   storage,
   type Transaction,
 } from "../index.ts";
-import { environmentKey, platform } from "../platform.ts";
+import { platform } from "../platform.ts";
 import { testApp } from "../testing/index.ts";
 import { connectionOf } from "./sidecar.ts";
 

@@ -1,15 +1,15 @@
 /** Requests to sidecars, and their errors. */
+
+import { callsKey, SECRET_PREFIX } from "../abi.ts";
 import { checkHeader, encodeValue } from "../http/headers.ts";
 import { writeJson } from "../http/json.ts";
 import {
   type CallOutcome,
-  callsKey,
   encodeUtf8,
   findVariables,
   type OutgoingCall,
   platform,
   requireRequest,
-  SECRET_PREFIX,
 } from "../platform.ts";
 import type { RawHeader } from "../raw.ts";
 import { HttpClientError, type HttpClientErrorCode } from "./errors.ts";

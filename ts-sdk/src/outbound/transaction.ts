@@ -1,5 +1,6 @@
 /** `db.transaction`: statements on one connection. */
-import { environmentKey, platform } from "../platform.ts";
+import { environmentKey, TRANSACTION } from "../abi.ts";
+import { platform } from "../platform.ts";
 import type { BatchResult, BatchStatement, DbStatement, Isolation, Row } from "./db.ts";
 import { askSidecar, SidecarError } from "./sidecar.ts";
 
@@ -56,7 +57,7 @@ export async function inTransaction<T>(
 }
 
 async function runIn<T>(id: string, run: (tx: Transaction) => Promise<T>, requests: Requests): Promise<T> {
-  const headers: Headers = [["tenon-transaction", id]];
+  const headers: Headers = [[TRANSACTION, id]];
   const pending = new Set<Promise<unknown>>();
   let hasEnded = false;
   /** Sends a statement, which is awaited before the transaction ends. */

@@ -1,7 +1,9 @@
 /** `get`, `post`, `put`, `patch` and `del`: declarations of routes. */
+
+import { buildingKey } from "../abi.ts";
 import { checkAnswers } from "../app/answers.ts";
 import { isBodiless } from "../http/status.ts";
-import { buildingKey, platform } from "../platform.ts";
+import { platform } from "../platform.ts";
 import { type Fields, INLINE, type ObjectSchema, type Role } from "../schema/object.ts";
 import { isSchema } from "../schema/schema.ts";
 import type { StandardSchema } from "../schema/standard.ts";

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { buildingKey } from "../abi.ts";
 import { field, list, ok, oneOf, partial, post, record, routes, type StandardSchema, Type } from "../index.ts";
 import { json } from "../openapi/index.ts";
-import { buildingKey, platform } from "../platform.ts";
+import { platform } from "../platform.ts";
 import { testApp } from "../testing/index.ts";
 
 async function failures(schema: StandardSchema, value: unknown): Promise<unknown> {

@@ -1,4 +1,5 @@
-import { buildingKey, platform } from "../platform.ts";
+import { buildingKey } from "../abi.ts";
+import { platform } from "../platform.ts";
 import type { Attributes } from "./attributes.ts";
 import { Failures, fail, INVALID, type Parse } from "./failures.ts";
 import { type Fields, objectParts, type Role } from "./object.ts";

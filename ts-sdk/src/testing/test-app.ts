@@ -1,18 +1,10 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { type App, appKey } from "../app/app.ts";
+import { appKey, callsKey, environmentKey, SECRET_PREFIX, streamKey } from "../abi.ts";
+import type { App } from "../app/app.ts";
 import { checkResponse } from "../app/check.ts";
 import { isBytes } from "../http/bytes.ts";
 import { encodeValue, headerPair, isToken } from "../http/headers.ts";
-import {
-  callsKey,
-  type EnvironmentEntry,
-  environmentKey,
-  platform,
-  SECRET_PREFIX,
-  type StartCall,
-  type StreamStep,
-  streamKey,
-} from "../platform.ts";
+import { type EnvironmentEntry, platform, type StartCall, type StreamStep } from "../platform.ts";
 import type { RawHeader } from "../raw.ts";
 import { connectSidecars, type TestSidecars } from "./sidecars.ts";
 import { TestResponse } from "./test-response.ts";

@@ -1,3 +1,4 @@
+import { CANCEL, NEXT } from "../abi.ts";
 import { Headers } from "../http/headers.ts";
 import type { StreamStep } from "../platform.ts";
 import type { RawResponse } from "../raw.ts";
@@ -59,7 +60,7 @@ export class TestResponse {
     let isRunning = true;
     try {
       for (;;) {
-        const { status, body } = await step(":next");
+        const { status, body } = await step(NEXT);
         if (status === 202) continue;
         isRunning = status === 200;
         if (status === 204) break;
@@ -70,7 +71,7 @@ export class TestResponse {
       }
       this.#body = new Uint8Array(Buffer.concat(pieces));
     } finally {
-      if (isRunning) await step(":cancel");
+      if (isRunning) await step(CANCEL);
     }
   }
 }

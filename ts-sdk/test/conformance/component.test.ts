@@ -3,8 +3,9 @@ import { Worker } from "node:worker_threads";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 // Compiled, like all code of the CLI that these tests use.
 import { Runtime } from "../../../cli/dist/index.js";
+import { environmentKey } from "../../src/abi.ts";
 import type { RawResponse } from "../../src/index.ts";
-import { environmentKey, platform } from "../../src/platform.ts";
+import { platform } from "../../src/platform.ts";
 import { componentOf } from "../component/build.ts";
 import { type HandlerComponent, run } from "../component/run.ts";
 import app from "./app.ts";

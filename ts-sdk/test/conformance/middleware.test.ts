@@ -5,8 +5,9 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 // Compiled, like all code of the CLI that these tests use.
 import { Runtime } from "../../../cli/dist/index.js";
+import { environmentKey, SECRET_PREFIX } from "../../src/abi.ts";
 import type { RawResponse } from "../../src/index.ts";
-import { environmentKey, platform, SECRET_PREFIX } from "../../src/platform.ts";
+import { platform } from "../../src/platform.ts";
 import { componentOf } from "../component/build.ts";
 import { checkRow, rawRequest } from "./check-row.ts";
 import app from "./middleware-app.ts";

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { environmentKey, platform } from "../../src/platform.ts";
+import { environmentKey } from "../../src/abi.ts";
+import { platform } from "../../src/platform.ts";
 import app from "./app.ts";
 import { checkRow, rawRequest } from "./check-row.ts";
 import { rowName } from "./row.ts";

@@ -36,7 +36,7 @@ export function intl(injections: Injections, folder: string): Plugin {
           return { errors: [{ text, notes: [{ text: missing }] }] };
         }
         try {
-          if (path === joinsModule) return { contents: locales.joinsModule() };
+          if (path === joinsModule) return { contents: locales.joinsModule(), resolveDir: folder };
           return { contents: locales.module(names, injections.intlCode), resolveDir: folder, loader: "js" };
         } catch (error) {
           const notes = [{ text: "take it out of `locales` in tenon.toml" }];

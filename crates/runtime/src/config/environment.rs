@@ -1,7 +1,6 @@
 //! Names of variables in the environment of modules.
 
-/// Prefix of secrets' names (`cli/src/embed/runtime-options.ts`).
-pub const SECRET_PREFIX: &str = "TENON_SECRET_";
+pub use tenon_abi::SECRET_PREFIX;
 
 /// Returns the value of a variable.
 pub(crate) fn variable<'a>(environment: &'a [(String, String)], name: &str) -> Option<&'a str> {

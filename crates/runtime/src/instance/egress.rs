@@ -359,9 +359,8 @@ impl WasiHttpHooks for Egress {
     }
 }
 
-/// The header with which a guest asks why a call got no answer, and gets the reason. The `fetch` of an
-/// engine has one error for every code below. `httpClient` of the SDK asks; any other guest gets the error itself.
-pub(crate) const EXPLAIN: HeaderName = HeaderName::from_static("tenon-egress");
+/// The header with which a guest asks why a call got no answer, and gets the reason.
+pub(crate) const EXPLAIN: HeaderName = HeaderName::from_static(tenon_abi::EGRESS);
 
 /// The end of a call without an answer: an error, or for a guest that asks a response that says why.
 fn unanswered(code: Error, explains: bool) -> Result<Answer> {

@@ -17,7 +17,7 @@ use crate::instance::whole_body::whole;
 /// The path at which a transaction begins, and is rolled back.
 const PATH: &str = "/sql/transaction";
 
-const TRANSACTION: HeaderName = HeaderName::from_static("tenon-transaction");
+const TRANSACTION: HeaderName = HeaderName::from_static(tenon_abi::TRANSACTION);
 
 const ENDED: HeaderName = HeaderName::from_static("tenon-transaction-ended");
 

@@ -10,15 +10,10 @@ use std::sync::Arc;
 use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue};
+use tenon_abi::{REQUEST_BASE as BASE, REQUEST_HOST as HOST, REQUEST_IP as IP, REQUEST_SCHEME as SCHEME};
 
 use crate::config::TrustedProxies;
 use crate::request::target::{host_of, is_host};
-
-/// Names of the variables that hold the facts. `ts-sdk/src/platform.ts` reads them.
-const IP: &str = "TENON_REQUEST_IP";
-const SCHEME: &str = "TENON_REQUEST_SCHEME";
-const HOST: &str = "TENON_REQUEST_HOST";
-const BASE: &str = "TENON_REQUEST_BASE";
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");

@@ -19,7 +19,7 @@ use crate::Limits;
 use crate::lease::secret_id;
 
 /// Names the transaction of a statement, and in the answer a newly begun one.
-pub(super) const TRANSACTION: HeaderName = HeaderName::from_static("tenon-transaction");
+pub(super) const TRANSACTION: HeaderName = HeaderName::from_static(tenon_abi::TRANSACTION);
 
 /// Names the ended transaction in an answer.
 pub(super) const ENDED: HeaderName = HeaderName::from_static("tenon-transaction-ended");

@@ -1,4 +1,5 @@
-import { callStreamsKey, platform } from "../../platform.ts";
+import { callStreamsKey } from "../../abi.ts";
+import { platform } from "../../platform.ts";
 import { exchangeByCalls } from "./exchange-calls.ts";
 import { type EngineFetch, exchangeByFetch } from "./exchange-fetch.ts";
 import { type Exchange, fetchWith } from "./fetch.ts";

@@ -4,6 +4,7 @@
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, HOST};
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
+use tenon_abi::{BEGIN, BODY, BODY_STREAMED, BODY_WHOLE, BROKEN, CANCEL, END, NEXT, PIECE, STREAMS};
 
 use super::direct_entry::bindings::exports::sdk::core::handler;
 use super::failure::{Failure, lift_status};
@@ -13,20 +14,11 @@ use crate::config::{Limits, size};
 use crate::instance::egress::is_forbidden;
 use crate::request::target::host_of;
 
-/// The last header of a response that is streamed, and its value. No handler's own header can have this name.
-const STREAMED: (&str, &[u8]) = (":body", b"streamed");
+/// The last header of a response that is streamed, and its value.
+const STREAMED: (&str, &[u8]) = (BODY, BODY_STREAMED.as_bytes());
 
 /// A header of an answer that waits for the request's body, and the value that asks for all that is left of it.
-const WHOLE: (&str, &[u8]) = (":body", b"whole");
-
-/// The methods of the calls that go on with a streamed request or response. No client's request can have them.
-const NEXT: &str = ":next";
-const CANCEL: &str = ":cancel";
-const STREAMS: &str = ":streams";
-const BEGIN: &str = ":begin";
-const PIECE: &str = ":piece";
-const END: &str = ":end";
-const BROKEN: &str = ":broken";
+const WHOLE: (&str, &[u8]) = (BODY, BODY_WHOLE.as_bytes());
 
 /// The result of a call with a request.
 pub(crate) enum Called {
