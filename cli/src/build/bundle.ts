@@ -2,12 +2,12 @@
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import type { LinkedModule } from "@tenon/native";
-import { type BuildResult, build, type Message, type Metafile, type Plugin } from "esbuild";
+import { type BuildResult, build, type Message, type Metafile } from "esbuild";
 import type { Project } from "../project/project.ts";
 import { browserForms, emptyModules } from "./browser-forms.ts";
 import { bundleError, lacksDefault } from "./bundle-error.ts";
 import { engineFunctionsIn, engineModule } from "./engine-module.ts";
-import { entryModule, entryName, fetchEntryModule, guardName, type HostName, hosts, refuseListeners } from "./entry.ts";
+import { entryModule, entryName, fetchEntryModule, type HostName, hosts, refuseListeners } from "./entry.ts";
 import { Injections } from "./injections.ts";
 import { Locales } from "./intl/locales.ts";
 import { intl } from "./intl/plugin.ts";
@@ -66,14 +66,14 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
     injections.sdkParts.addFrom(text);
     let entry: Entry = {
       contents: entryModule(handler, options.checkResponses, host),
-      guard: text.includes("addEventListener") ? refuseListeners : undefined,
+      guard: text.includes("addEventListener") ? `import ${JSON.stringify(refuseListeners)};\n` : "",
     };
     let result = await bundled(project, file, entry, options, injections, linked).catch((error) => {
       // It may be an app by a listener of `fetch`.
       if (!lacksDefault(error)) throw error;
     });
     if (result === undefined || !hasRoutes(result.metafile)) {
-      entry = { contents: fetchEntryModule(handler, host), guard: undefined };
+      entry = { contents: fetchEntryModule(handler, host), guard: "" };
       result = await bundled(project, file, entry, options, injections, linked);
     }
     while (await injections.add(project.folder, file, result.metafile))
@@ -95,8 +95,8 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
 /** The generated modules. */
 interface Entry {
   readonly contents: string;
-  /** Code that runs after the globals are there and before the handler module. */
-  readonly guard: string | undefined;
+  /** The import of a module that runs after the globals are there and before the handler module; mostly empty. */
+  readonly guard: string;
 }
 
 /** Bundles with the injections found so far, and with the browser form of packages that need it. */
@@ -114,19 +114,6 @@ async function bundled(
     if (!injections.addBrowserForms()) throw error;
     return bundled(project, file, entry, options, injections, linked);
   }
-}
-
-const importGuard = `import ${JSON.stringify(guardName)};\n`;
-
-/** Loads the guard as a module. */
-function guardModule({ guard }: Entry): Plugin {
-  return {
-    name: "guard-module",
-    setup({ onResolve, onLoad }) {
-      onResolve({ filter: new RegExp(`^${guardName}$`) }, () => ({ path: "guard", namespace: entryName }));
-      onLoad({ filter: /./, namespace: entryName }, () => ({ contents: guard ?? "" }));
-    },
-  };
 }
 
 const conditions = ["tenon", "worker", "import", "default"];
@@ -152,7 +139,7 @@ async function bundleOnce(
   return build({
     absWorkingDir: project.folder,
     stdin: {
-      contents: importHost + injections.imports + (entry.guard === undefined ? "" : importGuard) + entry.contents,
+      contents: importHost + injections.imports + entry.guard + entry.contents,
       resolveDir: project.folder,
       sourcefile: entryName,
       loader: "js",
@@ -167,7 +154,6 @@ async function bundleOnce(
     external: ["wasi:*"],
     plugins: [
       ...(lookups === undefined ? [] : [lookups.plugin]),
-      guardModule(entry),
       engineModule(host),
       ...forms,
       nodeModules(injections),

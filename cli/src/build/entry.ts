@@ -1,7 +1,5 @@
 /** The generated entry of a bundle, which connects the handler module with the component's exports. */
 import { thrownPage } from "../dev/error-page.ts";
-import { refuseRandomness } from "./refuse-randomness.ts";
-import { watchThrown } from "./watch-thrown.ts";
 
 /**
  * The entry's name in errors and in the source map. The entry is generated, so an error in it concerns the handler
@@ -9,11 +7,11 @@ import { watchThrown } from "./watch-thrown.ts";
  */
 export const entryName = "tenon-entry";
 
-/** The name of the module with {@link refuseListeners}. */
-export const guardName = `${entryName}:guard`;
-
 /** The modules that connect the SDK with what runs it, before all other modules: Tenon's engine, and that of componentize-js. */
 export const hosts = { engine: "tenon-platform:host.js", reference: "tenon-reference:host.js" } as const;
+
+/** The module that refuses listeners of `fetch`, for handler modules that name `addEventListener`. */
+export const refuseListeners = "tenon-entry:refuse-listeners.js";
 
 /** The name of one of {@link hosts}. */
 export type HostName = keyof typeof hosts;
@@ -23,26 +21,17 @@ export const appForms = "export default routes({ … }), or an object with fetch
 
 /** Refuses a default export of another kind, which it names; `isApp` is the condition in the entry. */
 const refuseUnless = (isApp: string) => `if (!(${isApp})) {
-  throw new TypeError(\`the default export is \${(${kindOf})(app)}: ${appForms}\`);
+  throw new TypeError(\`the default export is \${kindOf(app)}: ${appForms}\`);
 }`;
 
-/** Names the kind of a value. Runs inside the component, and so is all in one. */
-function kindOf(value: unknown): string {
-  if (value === null || value === undefined) return String(value);
-  if (typeof value === "function") return String(value).startsWith("class") ? "a class" : "a function";
-  if (typeof value !== "object") return `a ${typeof value}`;
-  const [kind] = /\w+(?=]$)/.exec(Object.prototype.toString.call(value)) ?? [];
-  if (kind !== "Object") return `${/^[AEIO]/.test(String(kind)) ? "an" : "a"} ${kind}`;
-  const keys = Object.keys(value).slice(0, 5).join(", ");
-  return keys === "" ? "an object without properties" : `an object with ${keys}`;
-}
-
-const importAbi = `import { appKey, buildingKey, environmentKey, streamKey, uploadKey, WARM_UP } from "@tenon/sdk/abi";`;
+const imports = `import { kindOf } from "tenon-entry:kind-of.js";
+import { refuseRandomness } from "tenon-entry:refuse-randomness.js";
+import { appKey, buildingKey, environmentKey, streamKey, uploadKey, WARM_UP } from "@tenon/sdk/abi";`;
 
 /** The part of the entry that rehearses calls before the build's first request is answered. */
 const rehearsal = `let isRehearsed = false;
 const rehearseAll = async (request) => {
-  const allowRandomness = (${refuseRandomness})();
+  const allowRandomness = refuseRandomness();
   await rehearse();
   allowRandomness();
   return handle(request);
@@ -83,13 +72,13 @@ export const handler = {
  */
 export function entryModule(source: string, checkResponses: boolean, host: HostName): string {
   const handle = checkResponses
-    ? `(${watchThrown})((request) => app.handle(request, { checkResponse }), ${JSON.stringify(thrownPage())})`
+    ? `watchThrown((request) => app.handle(request, { checkResponse }), ${JSON.stringify(thrownPage())})`
     : "app.handle";
   return `
 import { getEnvironment } from "${hosts[host]}";
 import { ${checkResponses ? "checkResponse, " : ""}rehearse, warmUp } from "@tenon/sdk";
-${importAbi}
-import app from ${JSON.stringify(source)};
+${imports}
+${checkResponses ? 'import { watchThrown } from "tenon-entry:watch-thrown.js";\n' : ""}import app from ${JSON.stringify(source)};
 
 ${refuseUnless("app?.[appKey] === true")}
 // The bare name of console would add the methods that format.
@@ -113,34 +102,12 @@ warmUp(app);
 `;
 }
 
-/**
- * Ends the build of a module that has routes and adds a listener of `fetch`, because it would never be called. It is in
- * bundles whose handler module names `addEventListener`, and runs after the modules that define it.
- */
-export const refuseListeners = `(${refuseFetchListeners})();`;
-
-function refuseFetchListeners(): void {
-  const target = globalThis as unknown as Record<
-    "addEventListener",
-    ((type: string, ...rest: unknown[]) => void) | undefined
-  >;
-  const before = target.addEventListener;
-  target.addEventListener = (type, ...rest) => {
-    if (type === "fetch") {
-      throw new TypeError(
-        'it has routes and a listener of fetch, and only one of them can answer: remove the call of addEventListener("fetch", …)',
-      );
-    }
-    before?.call(globalThis, type, ...rest);
-  };
-}
-
 /** Writes the same for a module that may speak `fetch`, as Hono's apps do, instead of exporting an app of `routes`. */
 export function fetchEntryModule(source: string, host: HostName): string {
   return `
 import { getEnvironment } from "${hosts[host]}";
 import { appOf, fetchHandler, rehearse } from "@tenon/sdk/fetch";
-${importAbi}
+${imports}
 import * as handlerModule from ${JSON.stringify(source)};
 
 const app = appOf(handlerModule.default);

@@ -5,7 +5,7 @@ import type { Bundle } from "./bundle.ts";
 import { codeFrame } from "./code-frame.ts";
 import { defaultExportOf } from "./default-export.ts";
 import { type Failure, failureIn, placesIn, rejectionIn } from "./engine-output.ts";
-import { appForms, entryName, guardName } from "./entry.ts";
+import { appForms, entryName } from "./entry.ts";
 import { isOfGuest } from "./guest-folders.ts";
 import { type Place, SourceMap } from "./place.ts";
 import { isOfSdk } from "./sdk-names.ts";
@@ -139,12 +139,10 @@ async function placeToTell(places: readonly Place[]): Promise<Place | undefined>
 
 /** Reports whether a place is in code that the build adds to the user's sources. */
 async function isInner(place: Place): Promise<boolean> {
-  return isOfEntry(place) || isOfGuard(place) || isOfGuest(resolve(place.file)) || isOfSdk(place.file);
+  return isOfEntry(place) || isOfGuest(resolve(place.file)) || isOfSdk(place.file);
 }
 
 const isOfEntry = ({ file }: Place) => basename(file) === entryName;
-
-const isOfGuard = ({ file }: Place) => basename(file) === guardName;
 
 const shown = ({ source }: Bundle) => relative(process.cwd(), source);
 

@@ -2,6 +2,9 @@
 import { join } from "node:path";
 import { guestFolder, packageFolder } from "../package.ts";
 
+/** The modules that the generated entry imports. */
+export const entryFolder = join(guestFolder, "entry");
+
 /** The modules that stand in for Node's inside a component. */
 export const nodeFolder = join(guestFolder, "node");
 

@@ -2,7 +2,14 @@
 import { builtinModules } from "node:module";
 import { join, relative } from "node:path";
 import type { OnResolveArgs, OnResolveResult, PartialMessage, Plugin } from "esbuild";
-import { isOfGuest, nodeFolder, platformFolder, polyfillsFolder, referenceFolder } from "./guest-folders.ts";
+import {
+  entryFolder,
+  isOfGuest,
+  nodeFolder,
+  platformFolder,
+  polyfillsFolder,
+  referenceFolder,
+} from "./guest-folders.ts";
 import type { Injections } from "./injections.ts";
 import { packageFolderOf, packageNameOf } from "./packages.ts";
 import { type Use, type UsesOf, usesReader } from "./used-names.ts";
@@ -50,6 +57,7 @@ const advice: readonly (readonly [names: RegExp, text: string])[] = [
 const namespace = "tenon-node";
 
 const folders = {
+  "tenon-entry": entryFolder,
   "tenon-platform": platformFolder,
   "tenon-polyfills": polyfillsFolder,
   "tenon-reference": referenceFolder,
@@ -89,7 +97,7 @@ export function nodeModules(injections: Injections): Plugin {
         if (!Object.hasOwn(served, name)) return refuse(name, args, injections, usesOf);
         return resolveServed(name, args, injections, usesOf);
       });
-      onResolve({ filter: /^tenon-(?:platform|polyfills|reference):/ }, ({ path }) => {
+      onResolve({ filter: /^tenon-(?:entry|platform|polyfills|reference):/ }, ({ path }) => {
         const [scheme, file] = path.split(":") as [keyof typeof folders, string];
         return { path: join(folders[scheme], file) };
       });

@@ -1,7 +1,6 @@
 /**
  * Makes random functions throw while a build calls handlers of `warm` routes, because all instances would share the values that a
- * handler keeps. Returns a function that ends this. It runs inside the component, and so is all in one; it names `crypto` as a text,
- * because a bundle that names the global contains it.
+ * handler keeps. Returns a function that ends this. It names `crypto` as a text, because a bundle that names the global contains it.
  */
 export function refuseRandomness(): () => void {
   const { defineProperty, deleteProperty, get, getOwnPropertyDescriptor } = Reflect;

@@ -1,4 +1,4 @@
-/** Shows a page for exceptions in development; runs inside the component. */
+/** Shows a page for exceptions in development. */
 
 interface Request {
   readonly method: string;
@@ -14,13 +14,13 @@ interface Response {
 type Handle = (request: Request) => Response | Promise<Response>;
 
 /**
- * Runs inside the component, in development alone, and so is all in one. A browser whose request ends in an exception gets a
- * page with its stack; other clients get the answer that they get in production.
+ * Watches for exceptions, in development alone. A browser whose request ends in an exception gets a page with its stack;
+ * other clients get the answer that they get in production.
  *
  * @param page HTML, with `STACK` where the stack goes
  */
 export function watchThrown(handle: Handle, page: string): Handle {
-  // The bare name would add the methods that format (`injections.ts`).
+  // The bare name would add the methods that format (`cli/src/build/injections.ts`).
   const scope = globalThis;
   const { error } = scope.console;
   let thrown: string | undefined;
