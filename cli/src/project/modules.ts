@@ -4,11 +4,19 @@ import { relative, resolve } from "node:path";
 import type { ModuleFile, ModuleOptions, RuntimeOptions } from "../embed/runtime.ts";
 import { TenonError } from "../errors.ts";
 import { isReference } from "../oci/reference.ts";
-import type { SetSource } from "../serve/configuration.ts";
 import type { Config } from "./config.ts";
 import { moduleName, type Project } from "./project.ts";
 import { type Environment, resolveSecrets } from "./secrets.ts";
 import { resolveSidecars } from "./sidecars.ts";
+
+/** A module's source that was set at run time. */
+export interface SetSource {
+  readonly source: string;
+  /** The file of that source, which is not resolved again. */
+  readonly file?: string;
+  /** The source in `tenon.toml` at that time. A different one there is newer and takes precedence. */
+  readonly configured: string | undefined;
+}
 
 /** Pulls the component of a reference, and returns its file. `verifyKey` is the file of the key that must have signed it. */
 export type Pull = (reference: string, verifyKey: string | undefined) => Promise<string>;

@@ -7,7 +7,14 @@ import { TenonError } from "../errors.ts";
 import { nearest } from "../nearest.ts";
 import { isReference, nameOf, parseReference } from "../oci/reference.ts";
 import { type Config, defaultConfig } from "../project/config.ts";
-import { hasOnlySources, type NamedModules, namedModules, type Pull, verifyKeyOf } from "../project/modules.ts";
+import {
+  hasOnlySources,
+  type NamedModules,
+  namedModules,
+  type Pull,
+  type SetSource,
+  verifyKeyOf,
+} from "../project/modules.ts";
 import { dependencies, findProject, moduleName, type Project } from "../project/project.ts";
 import { servingOptions } from "../project/serving.ts";
 import { refuseMissingSidecars } from "../project/tasks.ts";
@@ -22,15 +29,6 @@ export interface Configuration {
   readonly serving: Omit<RuntimeOptions, "modules">;
   /** Interval in milliseconds for resolving tags of registries again; undefined for never. */
   readonly refreshMs: number | undefined;
-}
-
-/** A module's source that was set at run time. */
-export interface SetSource {
-  readonly source: string;
-  /** The file of that source, which is not resolved again. */
-  readonly file?: string;
-  /** The source in `tenon.toml` at that time. A different one there is newer and takes precedence. */
-  readonly configured: string | undefined;
 }
 
 /** Reads the configuration, and pulls its references from registries. */

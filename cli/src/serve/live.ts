@@ -4,10 +4,10 @@ import { Consumers } from "../consumers.ts";
 import { pathOf } from "../embed/module-source.ts";
 import type { Runtime } from "../embed/runtime.ts";
 import { TenonError } from "../errors.ts";
-import type { Pull } from "../project/modules.ts";
+import type { Pull, SetSource } from "../project/modules.ts";
 import { tasksOf } from "../project/tasks.ts";
 import type { Terminal } from "../terminal.ts";
-import { type Configuration, readConfiguration, type SetSource } from "./configuration.ts";
+import { type Configuration, readConfiguration } from "./configuration.ts";
 import { fixedKeys } from "./fixed-keys.ts";
 
 /** The parts of a {@link Live}. */

@@ -1,7 +1,8 @@
 import type { Attributes } from "./attributes.ts";
 import { type Failures, fail, INVALID, type Parse, within } from "./failures.ts";
+import { isSchema } from "./is-schema.ts";
 import { type Arrival, type WriteQuick, writePart } from "./quick.ts";
-import { isSchema, type Kind, type Optional, type Presence, type Schema, type SchemaParts } from "./schema.ts";
+import type { Kind, Optional, Presence, Schema, SchemaParts } from "./schema.ts";
 
 /** The place of an object schema: a JSON body, a form, the path, the query, or the headers. */
 export type Role = "type" | "form" | "path" | "query" | "headers";

@@ -6,6 +6,8 @@ import { type Fields, objectParts, type Role } from "./object.ts";
 import { type Arrival, compileQuick, type Quick, type WriteQuick, writePart } from "./quick.ts";
 import type { StandardProps, StandardResult } from "./standard.ts";
 
+export { isSchema } from "./is-schema.ts";
+
 /** The kind of value that a schema describes. */
 export type Kind =
   | ("string" | "u32" | "i32" | "i64" | "f64" | "bool" | "enum")
@@ -195,9 +197,4 @@ function validate({ json, text, quick }: Parsers, textual: boolean, value: unkno
   const parsed = (textual ? text : json)(value, failures);
   if (parsed !== INVALID) return { value: parsed as never };
   return { issues: failures.list.map(({ path, code, detail }) => ({ message: detail, path, code })) };
-}
-
-/** True for one of Tenon's own schemas, false for another library's. */
-export function isSchema(value: unknown): value is Schema {
-  return typeof value === "object" && value !== null && "parsers" in value && "~standard" in value;
 }
