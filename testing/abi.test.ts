@@ -8,7 +8,7 @@ import * as abi from "../ts-sdk/src/abi.ts";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const read = (path: string) => readFileSync(`${root}${path}`, "utf8");
 
-const texts = Object.entries(abi).filter((entry): entry is [string, string] => typeof entry[1] === "string");
+const texts = Object.entries<unknown>(abi).filter((entry): entry is [string, string] => typeof entry[1] === "string");
 
 test("the guest's and the host's names are the same", () => {
   const constants = read("crates/abi/src/lib.rs").matchAll(/^pub const (\w+): &str = "([^"]*)";$/gm);
