@@ -125,13 +125,13 @@ type RequestOrigin = readonly [scheme: string | undefined, host: string | undefi
 export type StreamStep = (method: string) => Promise<RawResponse>;
 
 /** Answers a call of the host's. */
-export type Answer = (raw: RawRequest) => RawResponse | Promise<RawResponse>;
+export type RawHandler = (raw: RawRequest) => RawResponse | Promise<RawResponse>;
 
 /**
  * Answers the host's calls whose method begins with a colon, where requests are streamed (`wit/handler.wit`). `handle`
  * answers a request, and `goOn` the calls about a streamed response.
  */
-export type UploadStep = (raw: RawRequest, handle: Answer, goOn: Answer) => RawResponse | Promise<RawResponse>;
+export type UploadStep = (raw: RawRequest, handle: RawHandler, goOn: RawHandler) => RawResponse | Promise<RawResponse>;
 
 /** An outbound call in one piece (`wit/calls.wit`). `timeoutMs` and `maxBytes` are 0 for the host's defaults. */
 export interface OutgoingCall {

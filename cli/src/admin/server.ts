@@ -11,7 +11,7 @@ const SOCKET_MODE = 0o600;
 const MAX_BODY_BYTES = 16 * 1024;
 
 /** An answer. */
-interface Answer {
+interface AdminAnswer {
   readonly status: number;
   readonly body: object;
 }
@@ -46,7 +46,7 @@ export class Admin {
   }
 }
 
-async function answerTo(req: IncomingMessage, live: Live): Promise<Answer> {
+async function answerTo(req: IncomingMessage, live: Live): Promise<AdminAnswer> {
   try {
     return await route(req, live);
   } catch (error) {
@@ -56,7 +56,7 @@ async function answerTo(req: IncomingMessage, live: Live): Promise<Answer> {
   }
 }
 
-async function route(req: IncomingMessage, live: Live): Promise<Answer> {
+async function route(req: IncomingMessage, live: Live): Promise<AdminAnswer> {
   const [first, name, last, ...more] = (req.url ?? "").slice(1).split("/").map(decodeURIComponent);
   if (first !== "modules" || more.length > 0) return problem(404, "there is /modules, and nothing else");
   if (name === undefined) {
@@ -95,15 +95,15 @@ function sourceOf(body: string): string | undefined {
   }
 }
 
-function ok(body: object): Answer {
+function ok(body: object): AdminAnswer {
   return { status: 200, body };
 }
 
-function problem(status: number, detail: string): Answer {
+function problem(status: number, detail: string): AdminAnswer {
   return { status, body: { type: "about:blank", title: STATUS_CODES[status], status, detail } };
 }
 
-function send(res: ServerResponse, { status, body }: Answer): void {
+function send(res: ServerResponse, { status, body }: AdminAnswer): void {
   res.writeHead(status, { "content-type": status === 200 ? "application/json" : "application/problem+json" });
   res.end(JSON.stringify(body));
 }

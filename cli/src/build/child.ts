@@ -10,11 +10,11 @@ import { type ErrorCode, TenonError } from "../errors.ts";
  * @param environment variables for it, besides those of this process
  * @returns the answer, or what the program printed when it ended without one
  */
-export function askChild<Question, Answer>(
+export function askChild<Question, Result>(
   program: string,
   question: Question,
   environment: NodeJS.ProcessEnv = {},
-): Promise<Answer | ChildError> {
+): Promise<Result | ChildError> {
   return new Promise((resolve, reject) => {
     const child = fork(new URL(`./${program}`, import.meta.url), {
       env: { ...process.env, ...environment },
@@ -30,7 +30,7 @@ export function askChild<Question, Answer>(
     child.stderr?.on("data", (data) => {
       errors += data;
     });
-    child.once("message", (answer) => resolve(answer as Answer));
+    child.once("message", (answer) => resolve(answer as Result));
     child.once("error", reject);
     // The message, if there was one, comes first.
     child.once("close", (code) => resolve({ error: errors.trim() || `${program} ended with ${code} and no result` }));
@@ -45,11 +45,11 @@ export interface ChildError {
 }
 
 /** The other side of {@link askChild}: answers the question that this process was started with. */
-export function answerParent<Question, Answer extends object>(answer: (question: Question) => Promise<Answer>): void {
+export function answerParent<Question, Result extends object>(answer: (question: Question) => Promise<Result>): void {
   // The parent has its answer, or was killed and waits for none.
   process.once("disconnect", () => process.exit());
   process.once("message", async (question: Question) => {
-    let result: Answer | ChildError;
+    let result: Result | ChildError;
     try {
       result = await answer(question);
     } catch (error) {

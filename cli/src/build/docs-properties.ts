@@ -146,7 +146,7 @@ class Names {
 }
 
 /** A place in the arguments of fields: in a call, or in a named constant. */
-interface Place {
+interface ArgumentNode {
   readonly node: Node;
   readonly constant: string | undefined;
 }
@@ -154,8 +154,8 @@ interface Place {
 /** The arguments of fields. */
 class Attributes {
   readonly #names: Names;
-  readonly #docs: Place[] = [];
-  readonly #uses: Place[] = [];
+  readonly #docs: ArgumentNode[] = [];
+  readonly #uses: ArgumentNode[] = [];
   readonly #constants = new Set<string>();
 
   constructor(names: Names) {

@@ -7,8 +7,8 @@ import { defaultExportOf } from "./default-export.ts";
 import { type Failure, failureIn, placesIn, rejectionIn } from "./engine-output.ts";
 import { appForms, entryName } from "./entry.ts";
 import { isOfGuest } from "./guest-folders.ts";
-import { type Place, SourceMap } from "./place.ts";
 import { isOfSdk } from "./sdk-names.ts";
+import { SourceMap, type SourcePosition } from "./source-map.ts";
 
 /** The entry's error about routes that are declared and in no app. */
 const LOST = "no routes() has ";
@@ -69,7 +69,7 @@ export async function randomPlaces(
   const warnings = new Set<string>();
   for (const line of marked) {
     const places = placesOf(placesIn(line, basename(bundle.file)), map);
-    const told: Place[] = [];
+    const told: SourcePosition[] = [];
     for (const place of places) if (!(await isInner(place))) told.push(place);
     const [innermost] = told;
     if (innermost !== undefined && !innermost.file.includes("node_modules")) {
@@ -89,7 +89,9 @@ export function isHostCall(error: unknown): boolean {
 }
 
 const placesOf = (frames: readonly { line: number; column: number }[], map: SourceMap) =>
-  frames.map(({ line, column }) => map.place(line, column)).filter((place): place is Place => place !== undefined);
+  frames
+    .map(({ line, column }) => map.place(line, column))
+    .filter((place): place is SourcePosition => place !== undefined);
 
 async function errorOf({ reason, frames }: Failure, bundle: Bundle): Promise<TenonError> {
   const map = await SourceMap.read(bundle.sourceMap);
@@ -105,7 +107,7 @@ async function errorOf({ reason, frames }: Failure, bundle: Bundle): Promise<Ten
 }
 
 /** Reports whether the SDK refuses what its function was called with, such as a wrong path: that says what to do by itself. */
-async function isOfArguments(reason: string, innermost: Place | undefined): Promise<boolean> {
+async function isOfArguments(reason: string, innermost: SourcePosition | undefined): Promise<boolean> {
   // The classes of `fetch` are the SDK's, and the refusal is the engine's.
   if (reason.includes("during request handling")) return false;
   return reason.startsWith("TypeError: ") && innermost !== undefined && (await isOfSdk(innermost.file));
@@ -127,8 +129,8 @@ async function wrongExport(reason: string, bundle: Bundle): Promise<TenonError> 
  * The innermost place in the user's own files, or else in a package. The SDK's files are skipped, because its errors
  * are about its arguments.
  */
-async function placeToTell(places: readonly Place[]): Promise<Place | undefined> {
-  let inPackage: Place | undefined;
+async function placeToTell(places: readonly SourcePosition[]): Promise<SourcePosition | undefined> {
+  let inPackage: SourcePosition | undefined;
   for (const place of places) {
     if (await isInner(place)) continue;
     if (!place.file.includes("node_modules")) return place;
@@ -138,11 +140,11 @@ async function placeToTell(places: readonly Place[]): Promise<Place | undefined>
 }
 
 /** Reports whether a place is in code that the build adds to the user's sources. */
-async function isInner(place: Place): Promise<boolean> {
+async function isInner(place: SourcePosition): Promise<boolean> {
   return isOfEntry(place) || isOfGuest(resolve(place.file)) || isOfSdk(place.file);
 }
 
-const isOfEntry = ({ file }: Place) => basename(file) === entryName;
+const isOfEntry = ({ file }: SourcePosition) => basename(file) === entryName;
 
 const shown = ({ source }: Bundle) => relative(process.cwd(), source);
 

@@ -1,13 +1,13 @@
-/** An {@link Answer} where a server has replaced the global `Request` and `Response` before any of Tenon was loaded. */
+/** A {@link WholeResponse} where a server has replaced the global `Request` and `Response` before any of Tenon was loaded. */
 import { getRequestListener } from "@hono/node-server";
 import { expect, test } from "vitest";
 
 const NodeResponse = Response;
 getRequestListener(() => new Response());
-const { Answer } = await import("./answer.ts");
+const { WholeResponse } = await import("./answer.ts");
 
 const answer = (head = "content-type\napplication/json\nset-cookie\na=1\nset-cookie\nb=2", body = '{"a":1}') =>
-  new Answer(201, head, new TextEncoder().encode(body));
+  new WholeResponse(201, head, new TextEncoder().encode(body));
 
 test("the globals are replaced", () => {
   expect(Response).not.toBe(NodeResponse);

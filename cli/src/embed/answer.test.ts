@@ -1,7 +1,7 @@
-/** Whatever is done with an {@link Answer}, it does as Node's own `Response` does. */
+/** Whatever is done with a {@link WholeResponse}, it does as Node's own `Response` does. */
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
-import { Answer } from "./answer.ts";
+import { WholeResponse } from "./answer.ts";
 
 /** Node 20 has it; its types do not. */
 type WithBytes = Response & { bytes(): Promise<Uint8Array> };
@@ -131,14 +131,14 @@ describe.each(Object.entries(uses))("%s", (_, use) => {
       const bytes = () => (typeof given === "string" ? new TextEncoder().encode(given) : given.slice());
       const bodiless = status === 204 || status === 304;
       const nodes = new Response(bodiless ? null : bytes(), { status, headers });
-      const ours = new Answer(status, headers.flat().join("\n"), bytes());
+      const ours = new WholeResponse(status, headers.flat().join("\n"), bytes());
       expect(await outcome(() => use(ours)), `${head}, ${body}`).toEqual(await outcome(() => use(nodes)));
     }
   });
 });
 
 test("a body that is a part of a larger buffer", async () => {
-  const answer = () => new Answer(200, "", Buffer.from("-part-").subarray(1, 5) as Uint8Array<ArrayBuffer>);
+  const answer = () => new WholeResponse(200, "", Buffer.from("-part-").subarray(1, 5) as Uint8Array<ArrayBuffer>);
   expect((await answer().arrayBuffer()).byteLength).toBe(4);
   expect(await answer().bytes()).toEqual(new TextEncoder().encode("part"));
   expect(await answer().text()).toBe("part");

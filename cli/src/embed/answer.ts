@@ -20,7 +20,7 @@ export function headersOf(head: string): Headers {
  * A `Response` whose body is there already. Its headers are made when they are asked for, and a stream only when `body` is
  * or `clone` is called; from then on a `Response` of Node does the rest.
  */
-export class Answer implements Response {
+export class WholeResponse implements Response {
   readonly #status: number;
   readonly #body: Uint8Array<ArrayBuffer> | null;
   readonly #head: string;
@@ -105,8 +105,8 @@ export class Answer implements Response {
   }
 
   /** The same answer without its body, for HEAD. */
-  withoutBody(): Answer {
-    return new Answer(this.#status, this.#head, null);
+  withoutBody(): WholeResponse {
+    return new WholeResponse(this.#status, this.#head, null);
   }
 
   /** Status and headers as a plain object: a class in the place of `Response` takes instances for its own kind. */
@@ -139,4 +139,4 @@ export class Answer implements Response {
 }
 
 // Answers are instances of `Response` to `instanceof`, without the parts that its constructor makes.
-Object.setPrototypeOf(Answer.prototype, Response.prototype);
+Object.setPrototypeOf(WholeResponse.prototype, Response.prototype);

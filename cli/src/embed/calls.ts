@@ -2,7 +2,7 @@
 import type { NativeResponse, Runtime as NativeRuntime } from "@tenon/native";
 import { type ErrorCode, TenonError } from "../errors.ts";
 import { fromNative, native } from "../native.ts";
-import { Answer, headersOf } from "./answer.ts";
+import { headersOf, WholeResponse } from "./answer.ts";
 import { takenResponse } from "./platform.ts";
 import { type BodyRest, sendBody } from "./request-body.ts";
 import { streamedBody } from "./streamed-body.ts";
@@ -41,11 +41,11 @@ export class Calls {
    *
    * @param ended called at the end of a streamed answer, which is a `Response` of Node
    */
-  send(request: Request, body: Buffer | BodyRest | undefined, ended: () => void): Promise<Answer | Response> {
+  send(request: Request, body: Buffer | BodyRest | undefined, ended: () => void): Promise<WholeResponse | Response> {
     return new Promise((taken, reject) => {
       const { signal } = request;
       const resolve = (response: NativeResponse) => {
-        if (response.stream === undefined) taken(new Answer(response.status, response.head, response.body));
+        if (response.stream === undefined) taken(new WholeResponse(response.status, response.head, response.body));
         else taken(this.#streamed(response, response.stream, signal, ended));
       };
       const rest = body !== undefined && "reader" in body ? body : undefined;

@@ -1,7 +1,7 @@
 /** `Runtime.fetch`: checks of its arguments, aborting, and the end of a runtime. */
 import type { Runtime as NativeRuntime } from "@tenon/native";
 import { TenonError } from "../errors.ts";
-import { Answer } from "./answer.ts";
+import { WholeResponse } from "./answer.ts";
 import { Calls } from "./calls.ts";
 import { type Fetched, takenRequest } from "./platform.ts";
 import { type Abortable, beginBody } from "./request-body.ts";
@@ -34,10 +34,10 @@ export class Fetching {
         throw exchange.reason;
       }
       const answer = await this.#calls.send(exchange as unknown as Request, body, ended);
-      streams = !(answer instanceof Answer);
+      streams = !(answer instanceof WholeResponse);
       // Modules may answer HEAD as they answer GET. The sender of the answer omits the body (RFC 9110, section 9.3.2),
       // which hyper does on a connection.
-      return answer instanceof Answer && request.method === "HEAD" ? answer.withoutBody() : answer;
+      return answer instanceof WholeResponse && request.method === "HEAD" ? answer.withoutBody() : answer;
     } finally {
       if (!streams) ended();
     }

@@ -22,7 +22,7 @@ export interface Bound {
 }
 
 /** An address at which a server listens. */
-type Place = Pick<Bound, "address" | "loopback"> & {
+type ListenAddress = Pick<Bound, "address" | "loopback"> & {
   /** Removes the socket. */
   release(): void;
 };
@@ -89,7 +89,7 @@ class Connections {
   }
 }
 
-async function listenAt(server: Server, text: string, socketMode: number): Promise<Place> {
+async function listenAt(server: Server, text: string, socketMode: number): Promise<ListenAddress> {
   if (text.startsWith("unix://")) return listenAtSocket(server, text, socketMode);
   const [, bracketed, plain, port] =
     /^(?:http:\/\/)?(?:\[([0-9A-Fa-f:.]+)\]|([^\s:/[\]]+)):(\d{1,5})$/.exec(text) ?? [];
@@ -105,7 +105,7 @@ async function listenAt(server: Server, text: string, socketMode: number): Promi
   };
 }
 
-async function listenAtSocket(server: Server, text: string, mode: number): Promise<Place> {
+async function listenAtSocket(server: Server, text: string, mode: number): Promise<ListenAddress> {
   const path = text.slice("unix://".length);
   if (!path.startsWith("/") || path.endsWith("/")) throw nowhere(text);
   if (isSocket(path)) {

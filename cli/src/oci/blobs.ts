@@ -2,10 +2,14 @@
 import type { TenonError } from "../errors.ts";
 import { type Descriptor, digestOf } from "./artifact.ts";
 import { ociLimits } from "./limits.ts";
-import type { Answer, Registry } from "./registry.ts";
+import type { Registry, RegistryResponse } from "./registry.ts";
 
 /** Requests a blob. */
-export async function requestBlob({ digest }: Descriptor, registry: Registry, timeoutMs: number): Promise<Answer> {
+export async function requestBlob(
+  { digest }: Descriptor,
+  registry: Registry,
+  timeoutMs: number,
+): Promise<RegistryResponse> {
   const answer = await registry.send(`blobs/${digest}`, { method: "GET", timeoutMs });
   if (answer.status !== 200) throw await registry.unexpected(answer, `pull the blob ${digest}`);
   return answer;

@@ -5,7 +5,7 @@ import { type Blob, buildArtifact, type Description, mediaTypes } from "./artifa
 import { ociLimits } from "./limits.ts";
 import { pack } from "./pack.ts";
 import { formatReference, parseReference, type Reference } from "./reference.ts";
-import { type Answer, Registry, type RegistryOptions } from "./registry.ts";
+import { Registry, type RegistryOptions, type RegistryResponse } from "./registry.ts";
 import { signatureOf } from "./signature.ts";
 import { slimManifest, slimTag } from "./slim.ts";
 import { Store } from "./store.ts";
@@ -165,7 +165,7 @@ async function push({ bytes, digest, size }: Blob, registry: Registry, from?: st
  * Asks the registry to copy a blob from another repository. It answers 201 when it has done so, and 202 when it begins an
  * upload instead. Returns undefined when it does neither: these credentials may not be for the other repository.
  */
-async function mount(digest: string, from: string, registry: Registry): Promise<Answer | undefined> {
+async function mount(digest: string, from: string, registry: Registry): Promise<RegistryResponse | undefined> {
   const query = new URLSearchParams({ mount: digest, from });
   try {
     const answer = await registry.send(`blobs/uploads/?${query}`, { method: "POST", alsoPulls: from });

@@ -27,7 +27,7 @@ interface Sent {
 }
 
 /** An answer whose body was not read yet. */
-export interface Answer {
+export interface RegistryResponse {
   readonly status: number;
   readonly url: URL;
   readonly header: (name: string) => string | undefined;
@@ -67,7 +67,7 @@ export class Registry {
    * @param target relative to `/v2/<repository>/`, or a URL from the registry
    * @throws TenonError `REGISTRY` when there is no answer, or when the registry refuses the credentials
    */
-  async send(target: string, sent: Sent): Promise<Answer> {
+  async send(target: string, sent: Sent): Promise<RegistryResponse> {
     const url = this.#address(target, this.#base);
     const signal = AbortSignal.timeout(sent.timeoutMs ?? ociLimits.requestMs);
     const first = await this.#follow(url, sent, signal);
@@ -81,7 +81,7 @@ export class Registry {
   }
 
   /** Reads the body of an answer. Fails beyond `limit`, whatever length the registry announces. */
-  async read(answer: Answer, limit: number, what: string): Promise<Buffer> {
+  async read(answer: RegistryResponse, limit: number, what: string): Promise<Buffer> {
     const pieces: Buffer[] = [];
     let length = 0;
     for await (const piece of this.pieces(answer, limit, what)) {
@@ -92,7 +92,7 @@ export class Registry {
   }
 
   /** Reads the body of an answer piece by piece, like {@link read}. */
-  async *pieces(answer: Answer, limit: number, what: string): AsyncGenerator<Uint8Array> {
+  async *pieces(answer: RegistryResponse, limit: number, what: string): AsyncGenerator<Uint8Array> {
     let length = 0;
     const tooLarge = () =>
       this.failure(
@@ -117,7 +117,7 @@ export class Registry {
    * Makes the error for an unexpected status. It contains only the registry's error code, because its message is
    * arbitrary text.
    */
-  async unexpected(answer: Answer, doing: string): Promise<TenonError> {
+  async unexpected(answer: RegistryResponse, doing: string): Promise<TenonError> {
     const { status } = answer;
     const body = await this.read(answer, ociLimits.errorBytes, "an error").catch(() => Buffer.alloc(0));
     const code = /"code"\s*:\s*"([A-Z_]{1,40})"/.exec(body.toString("utf8"))?.[1];
@@ -147,7 +147,7 @@ export class Registry {
     await opened?.dispatcher.destroy();
   }
 
-  async #follow(start: URL, sent: Sent, signal: AbortSignal): Promise<Answer> {
+  async #follow(start: URL, sent: Sent, signal: AbortSignal): Promise<RegistryResponse> {
     let url = start;
     for (let redirects = 0; ; redirects++) {
       const answer = await this.#once(url, sent, signal, this.#isOwn(url) ? this.#authorization : undefined);
@@ -160,7 +160,7 @@ export class Registry {
     }
   }
 
-  async #once(url: URL, sent: Sent, signal: AbortSignal, authorization: string | undefined): Promise<Answer> {
+  async #once(url: URL, sent: Sent, signal: AbortSignal, authorization: string | undefined): Promise<RegistryResponse> {
     const { request, dispatcher } = await this.#connect();
     try {
       const { statusCode, headers, body } = await request(url, {
@@ -276,7 +276,7 @@ export class Registry {
     // A form has one field for all scopes (RFC 6749), and a query has one for each.
     const named: [string, string][] = service === undefined ? [] : [["service", service]];
     const signal = AbortSignal.timeout(ociLimits.requestMs);
-    let answer: Answer;
+    let answer: RegistryResponse;
     if (credential?.kind === "identity") {
       const form: [string, string][] = [
         ["grant_type", "refresh_token"],

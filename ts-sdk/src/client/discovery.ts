@@ -1,7 +1,7 @@
 /** Discovery: a client asks the server for its routes, because it knows their names alone. */
 import { type ListedRoute, ROUTES_PATH } from "../http/routes-path.ts";
 import type { LowerCased } from "./merge-headers.ts";
-import type { Answer, Send } from "./send.ts";
+import type { Send, ServerAnswer } from "./send.ts";
 
 type RouteList = ReadonlyMap<string, ListedRoute>;
 
@@ -15,19 +15,19 @@ const OF_CALL = /^(?:content-|if-|range$)/;
  *
  * @throws Error when the server has no such route, or no list.
  */
-export function discovery(send: Send): (name: string, headers: LowerCased) => Promise<ListedRoute | Answer> {
+export function discovery(send: Send): (name: string, headers: LowerCased) => Promise<ListedRoute | ServerAnswer> {
   let known: RouteList | undefined;
   /** The requests under way, by their headers. */
-  const pending = new Map<string, Promise<RouteList | Answer>>();
+  const pending = new Map<string, Promise<RouteList | ServerAnswer>>();
 
-  async function ask(headers: LowerCased): Promise<RouteList | Answer> {
+  async function ask(headers: LowerCased): Promise<RouteList | ServerAnswer> {
     const answer = await send("GET", ROUTES_PATH, headers, undefined);
     if (answer.status !== 200) return answer;
     known = parseList(answer.text);
     return known;
   }
 
-  async function load(headers: LowerCased): Promise<RouteList | Answer> {
+  async function load(headers: LowerCased): Promise<RouteList | ServerAnswer> {
     const key = JSON.stringify(Object.entries(headers).sort());
     const [other] = pending.values();
     if (other !== undefined && !pending.has(key)) {
@@ -44,7 +44,7 @@ export function discovery(send: Send): (name: string, headers: LowerCased) => Pr
     const kept = known?.get(name);
     if (kept !== undefined) return kept;
     const list = await load(Object.fromEntries(Object.entries(headers).filter(([each]) => !OF_CALL.test(each))));
-    if (!(list instanceof Map)) return list as Answer;
+    if (!(list instanceof Map)) return list as ServerAnswer;
     const found = list.get(name);
     if (found === undefined) throw new Error(`client: the server has no route called "${name}"`);
     return found;

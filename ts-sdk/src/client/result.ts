@@ -1,14 +1,14 @@
-import type { Answer } from "./send.ts";
+import type { ServerAnswer } from "./send.ts";
 import type { Failed } from "./types.ts";
 
 /** The result of a call: a success, or what went wrong. */
-export function resultOf(answer: Answer): object {
+export function resultOf(answer: ServerAnswer): object {
   const { status, headers } = answer;
   return status >= 200 && status < 300 ? { ok: true, status, data: contentOf(answer), headers } : failureOf(answer);
 }
 
 /** The result of a call that has not succeeded, whatever the status. */
-export function failureOf(answer: Answer): Failed {
+export function failureOf(answer: ServerAnswer): Failed {
   const { status, headers } = answer;
   const value = contentOf(answer);
   const isProblem = typeof value === "object" && value !== null && "title" in value;
@@ -17,7 +17,7 @@ export function failureOf(answer: Answer): Failed {
 }
 
 /** The parsed value of JSON, else the text; `undefined` when there is none. */
-function contentOf({ headers, text }: Answer): unknown {
+function contentOf({ headers, text }: ServerAnswer): unknown {
   if (text === "") return undefined;
   return /^application\/(?:[\w.+-]+\+)?json\b/i.test(headers.get("content-type") ?? "") ? JSON.parse(text) : text;
 }

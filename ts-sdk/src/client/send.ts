@@ -4,7 +4,7 @@ import type { ClientOptions } from "./index.ts";
 import type { LowerCased } from "./merge-headers.ts";
 
 /** A server's answer. */
-export interface Answer {
+export interface ServerAnswer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -16,7 +16,7 @@ export type Send = (
   path: string,
   headers: LowerCased,
   body: RequestBody | undefined,
-) => Promise<Answer>;
+) => Promise<ServerAnswer>;
 
 /** A body in the form in which it is sent. */
 export type RequestBody = string | FormData | Blob | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;

@@ -3,7 +3,7 @@ import { encodeBase64Url } from "../encoding/base64.ts";
 import { hmac } from "../middleware/hmac.ts";
 import { safeEqual } from "../middleware/safe-equal.ts";
 import { type Headers, isToken } from "./headers.ts";
-import { type Answer, copyOf, type LaterCookie, SENDING } from "./sending.ts";
+import { copyOf, type LaterCookie, SENDING, type SendableResponse } from "./sending.ts";
 
 /** The attributes of a cookie (RFC 6265bis, section 4.1). */
 export interface CookieOptions {
@@ -86,7 +86,12 @@ async function signedValue(name: string, value: string, key: string | Uint8Array
 }
 
 /** `Response.cookie`. */
-export function withCookie<R extends Answer>(response: R, name: string, value: string, options: CookieOptions): R {
+export function withCookie<R extends SendableResponse>(
+  response: R,
+  name: string,
+  value: string,
+  options: CookieOptions,
+): R {
   const { sign } = options;
   const header = (text: string) => ["set-cookie", setCookie(name, text, options)] as const;
   if (sign === undefined) return copyOf(response, response.headers.concat([header(value)]));
@@ -99,7 +104,7 @@ export function withCookie<R extends Answer>(response: R, name: string, value: s
   return copyOf(response, response.headers, { ...response[SENDING], later, complete });
 }
 
-async function complete<R extends Answer>(response: R): Promise<R> {
+async function complete<R extends SendableResponse>(response: R): Promise<R> {
   const { later = [], complete: _, ...sending } = response[SENDING] ?? {};
   const made = await Promise.all(later.map(({ make }) => make()));
   const signed = (isAt: (before: number) => boolean) => made.filter((_, i) => isAt((later[i] as LaterCookie).before));
@@ -113,7 +118,7 @@ async function complete<R extends Answer>(response: R): Promise<R> {
   return copyOf(response, headers.concat(signed((before) => before >= cookies)), sending);
 }
 
-function isCookie([name]: Answer["headers"][number]): boolean {
+function isCookie([name]: SendableResponse["headers"][number]): boolean {
   return name === "set-cookie";
 }
 

@@ -1,7 +1,7 @@
 /** Headers: the class that handlers read, and checks of names and values. */
 import { encodeUtf8 } from "../platform.ts";
 
-/** The headers of a request or of a fetched answer, in the order they came. Names are case-insensitive. */
+/** The SDK's headers, not the web's `Headers`: those of a request or a fetched answer, in the order they came. Names are case-insensitive. */
 export class Headers implements Iterable<readonly [name: string, value: string]> {
   readonly #raw: readonly (readonly [string, Uint8Array | string])[];
 

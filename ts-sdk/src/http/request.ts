@@ -15,7 +15,7 @@ const RAW = Symbol();
 const HEADERS = Symbol();
 const BODY = Symbol();
 
-/** The raw request, the second argument of every handler. */
+/** The SDK's request, not the web's `Request`: the second argument of every handler. */
 export class Request {
   /** `GET`, `POST`, … */
   readonly method: string;

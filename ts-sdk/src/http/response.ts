@@ -31,8 +31,8 @@ const SINGLE =
   /^(?:content-(?:type|length|disposition|encoding|language|location|range)|location|etag|last-modified|retry-after|cache-control|expires|age|date|access-control-(?:allow-(?:origin|credentials)|max-age))$/;
 
 /**
- * A handler's answer, as plain data: compare it in a test. It is made by `ok`, `created`, `accepted`, `noContent`,
- * `error`, `respond`, `stream` and `sse`.
+ * The SDK's response, not the web's `Response`: a handler's answer as plain data, which a test can compare. `ok`, `created`,
+ * `accepted`, `noContent`, `error`, `respond`, `stream` and `sse` make it.
  */
 export class Response<out Status extends number = number, out Body = unknown> {
   readonly status: Status;

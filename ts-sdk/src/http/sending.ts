@@ -4,7 +4,7 @@ import type { RawResponse as SentResponse } from "../raw.ts";
 export const SENDING: unique symbol = Symbol() as never;
 
 /** The parts of a `Response` (`response.ts`) that sending uses. */
-export interface Answer {
+export interface SendableResponse {
   readonly status: number;
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: unknown;
@@ -15,7 +15,7 @@ export interface Answer {
 export interface LaterCookie {
   /** The number of `set-cookie` headers that the answer had before it. */
   readonly before: number;
-  make(): Promise<Answer["headers"][number]>;
+  make(): Promise<SendableResponse["headers"][number]>;
 }
 
 /** The parts of an answer that only sending needs. */
@@ -25,16 +25,20 @@ export interface Sending {
   /** Cookies that are signed when the answer is sent, because signing is asynchronous. */
   readonly later?: readonly LaterCookie[];
   /** Adds the headers of `later`. It is stored with them, so that an app without any does not contain the code. */
-  readonly complete?: <R extends Answer>(response: R) => Promise<R>;
+  readonly complete?: <R extends SendableResponse>(response: R) => Promise<R>;
   /** Starts a streamed answer, or drops it when it is sent without a body. Returns the headers to append. */
   readonly start?: (isSent: boolean) => SentResponse["headers"];
 }
 
 /** The same answer with other headers. */
-export function copyOf<R extends Answer>(response: R, headers: Answer["headers"], sending = response[SENDING]): R {
+export function copyOf<R extends SendableResponse>(
+  response: R,
+  headers: SendableResponse["headers"],
+  sending = response[SENDING],
+): R {
   const Same = response.constructor as new (
     status: number,
-    headers: Answer["headers"],
+    headers: SendableResponse["headers"],
     body: unknown,
     sending?: Sending,
   ) => R;
@@ -42,6 +46,6 @@ export function copyOf<R extends Answer>(response: R, headers: Answer["headers"]
 }
 
 /** The same answer with its asynchronous headers. */
-export function completedResponse<R extends Answer>(response: R): R | Promise<R> {
+export function completedResponse<R extends SendableResponse>(response: R): R | Promise<R> {
   return response[SENDING]?.complete?.(response) ?? response;
 }

@@ -1,6 +1,6 @@
 /** Bodies of requests that arrive piece by piece. */
 import { BEGIN, BODY, BODY_WHOLE, BROKEN, CANCEL, END, NEXT, STREAMS, uploadKey } from "../abi.ts";
-import { type Answer, encodeUtf8, platform, type UploadStep } from "../platform.ts";
+import { encodeUtf8, platform, type RawHandler, type UploadStep } from "../platform.ts";
 import type { ArrivingBody, RawRequest, RawResponse } from "../raw.ts";
 import { soon } from "./pieces.ts";
 
@@ -99,13 +99,13 @@ class Exchange {
   /** The time at which timers had their last turn. */
   #turned = Date.now();
 
-  constructor(upload: Upload, answer: ReturnType<Answer>) {
+  constructor(upload: Upload, answer: ReturnType<RawHandler>) {
     this.upload = upload;
     this.expect(answer);
   }
 
   /** Keeps a call of the host's open until its answer is ready. */
-  expect(answer: ReturnType<Answer>): void {
+  expect(answer: ReturnType<RawHandler>): void {
     const settle = () => {
       this.#isSettled = true;
       this.#notify();
@@ -170,7 +170,7 @@ export function takeUploads(): void {
   platform[uploadKey] = step;
 }
 
-async function goOnWith(exchange: Exchange, raw: RawRequest, goOn: Answer): Promise<RawResponse> {
+async function goOnWith(exchange: Exchange, raw: RawRequest, goOn: RawHandler): Promise<RawResponse> {
   const { method, body } = raw;
   const { upload } = exchange;
   // Cleaning up code must not wait for a client that has gone away.

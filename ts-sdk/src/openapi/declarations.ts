@@ -8,7 +8,7 @@ import type {
 } from "oxc-parser";
 import { returnedBy } from "./returned.ts";
 import type { SourceGraph } from "./source-graph.ts";
-import { type Binding, keyOf, type Place, type SourceModule, unwrap } from "./source-module.ts";
+import { type Binding, keyOf, type ModuleNode, type SourceModule, unwrap } from "./source-module.ts";
 
 /** The limit of steps along a chain of names, because modules may import each other in a circle. */
 export const MAX_STEPS = 50;
@@ -28,7 +28,7 @@ export class Declarations {
    * The declaration of a name or of a member such as `users.admin.list`; for a namespace or a dynamic import, the
    * module's program.
    */
-  lookUp({ module, node }: Place, depth = 0): Place | undefined {
+  lookUp({ module, node }: ModuleNode, depth = 0): ModuleNode | undefined {
     if (depth > MAX_STEPS) return undefined;
     const inner = unwrap(node);
     if (inner.type === "Identifier") return this.#follow(module, module.names.get(inner.name));
@@ -41,7 +41,7 @@ export class Declarations {
   }
 
   /** The declaration of an export. */
-  exported(module: SourceModule | undefined, name: string, depth = 0): Place | undefined {
+  exported(module: SourceModule | undefined, name: string, depth = 0): ModuleNode | undefined {
     if (module === undefined || depth > MAX_STEPS) return undefined;
     const binding = module.exports.get(name);
     if (binding?.from === "name") return this.#follow(module, module.names.get(binding.name));
@@ -54,17 +54,17 @@ export class Declarations {
   }
 
   /** The expression that the function of a call returns. */
-  returnedFrom({ module, node }: Place & { readonly node: CallExpression }, depth = 0): Place | undefined {
+  returnedFrom({ module, node }: ModuleNode & { readonly node: CallExpression }, depth = 0): ModuleNode | undefined {
     const callee = { module, node: unwrap(node.callee) };
     return returnedBy(this.lookUp(callee, depth) ?? callee);
   }
 
   /** The value of a name or a member: an expression that is neither. */
-  valueOf(place: Place): Place | undefined {
+  valueOf(place: ModuleNode): ModuleNode | undefined {
     return this.#value(place, 0);
   }
 
-  #follow(module: SourceModule, binding: Binding | undefined): Place | undefined {
+  #follow(module: SourceModule, binding: Binding | undefined): ModuleNode | undefined {
     if (binding?.from === "here") return { module, node: binding.value, statement: binding.statement };
     const other = binding && this.#graph.resolve(module.file, binding.specifier);
     if (binding?.from === "module") return this.exported(other, binding.name);
@@ -72,14 +72,14 @@ export class Declarations {
   }
 
   /** Follows a declaration until it is not a name. */
-  #value(place: Place, depth: number): Place | undefined {
+  #value(place: ModuleNode, depth: number): ModuleNode | undefined {
     if (!NAMES.has(unwrap(place.node).type)) return place;
     const next = this.lookUp(place, depth);
     return next && depth < MAX_STEPS ? this.#value(next, depth + 1) : undefined;
   }
 
   /** A property of an object or of what a call returns, a static member of a class, or an export. */
-  #member({ module, node }: Place, key: string, depth: number): Place | undefined {
+  #member({ module, node }: ModuleNode, key: string, depth: number): ModuleNode | undefined {
     if (depth > MAX_STEPS) return undefined;
     const inner = unwrap(node);
     if (inner.type === "Program") return this.exported(module, key);

@@ -47,7 +47,7 @@ export type PathItem = { readonly [V in Verb]?: OperationObject };
 const VERBS: readonly Verb[] = ["get", "put", "post", "delete", "patch"];
 
 /** An operation at one of its paths. */
-interface Place {
+interface OperationAtPath {
   readonly operation: Operation;
   readonly path: string;
   readonly placeholders: readonly string[];
@@ -92,7 +92,7 @@ export function paths(
 }
 
 /** An operation once for each of its paths. An empty path becomes `/`, its only form in OpenAPI. */
-function placesOf(operation: Operation): Place[] {
+function placesOf(operation: Operation): OperationAtPath[] {
   const distinct = [...new Set(operation.paths.map((path) => path || "/"))];
   return distinct.map((declared) => {
     const { placeholders } = parsePattern(declared);
@@ -103,9 +103,9 @@ function placesOf(operation: Operation): Place[] {
 }
 
 /** Refuses paths that the router distinguishes, and OpenAPI does not. */
-function refuseClashes(places: readonly Place[]): void {
-  const bySlots = new Map<string, Place>();
-  const byMethod = new Map<string, Place>();
+function refuseClashes(places: readonly OperationAtPath[]): void {
+  const bySlots = new Map<string, OperationAtPath>();
+  const byMethod = new Map<string, OperationAtPath>();
   for (const place of places) {
     const slots = place.path.replaceAll(/\{[^}]*\}/g, "{}");
     const namesake = bySlots.get(slots) ?? place;
@@ -127,7 +127,7 @@ function refuseClashes(places: readonly Place[]): void {
 
 /** The members that describe a request. */
 function requestOf(
-  { operation, placeholders, at }: Place,
+  { operation, placeholders, at }: OperationAtPath,
   components: Components,
 ): Pick<OperationObject, "parameters" | "requestBody"> {
   const given = parameters(operation, placeholders, components, at);

@@ -1,12 +1,12 @@
 import type { Node } from "oxc-parser";
-import { declare, type Place, unwrap } from "./source-module.ts";
+import { declare, type ModuleNode, unwrap } from "./source-module.ts";
 
 /**
  * The returned expression of a function that returns at its end only: an arrow function's expression, or the last
  * statement of a body that otherwise declares variables and functions and calls others. Undefined for any other function
  * or value.
  */
-export function returnedBy({ module, node }: Place): Place | undefined {
+export function returnedBy({ module, node }: ModuleNode): ModuleNode | undefined {
   const inner = unwrap(node);
   switch (inner.type) {
     case "FunctionDeclaration":

@@ -3,7 +3,7 @@ import type { CallExpression, Node, ObjectExpression } from "oxc-parser";
 import { Declarations, MAX_STEPS } from "./declarations.ts";
 import { type DocComment, type DocComments, parseDocComment } from "./doc-comment.ts";
 import type { SourceGraph } from "./source-graph.ts";
-import { keyOf, type Place, type SourceModule, unwrap } from "./source-module.ts";
+import { keyOf, type ModuleNode, type SourceModule, unwrap } from "./source-module.ts";
 
 /** The limit of nested groups, because one may name itself. */
 const MAX_GROUPS = 20;
@@ -19,7 +19,7 @@ export function routeComments(graph: SourceGraph): DocComments {
   let group = "";
   const declarations = new Declarations(graph);
 
-  function visit({ module, node }: Place): void {
+  function visit({ module, node }: ModuleNode): void {
     if (seen.has(node)) return;
     seen.add(node);
     const inner = unwrap(node);
@@ -60,7 +60,7 @@ export function routeComments(graph: SourceGraph): DocComments {
    * Visits the routes of a group: the second argument of the call that a value is or names, or of the call that its
    * function returns. A route's options look the same, but their names match no operation.
    */
-  function visitGroup(name: string, value: Place, depth = 0): void {
+  function visitGroup(name: string, value: ModuleNode, depth = 0): void {
     const { module, node } = declarations.valueOf(value) ?? value;
     const inner = unwrap(node);
     if (inner.type !== "CallExpression" || depth > MAX_STEPS) return;
@@ -116,11 +116,11 @@ export function routeComments(graph: SourceGraph): DocComments {
   }
 
   /** The comment above the declaration that a value names. */
-  function commentOf(value: Place): DocComment | undefined {
+  function commentOf(value: ModuleNode): DocComment | undefined {
     return commentAt(declarations.lookUp(value));
   }
 
-  function commentAt(start: Place | undefined): DocComment | undefined {
+  function commentAt(start: ModuleNode | undefined): DocComment | undefined {
     let place = start;
     for (let depth = 0; place !== undefined && depth < MAX_STEPS; depth++) {
       const comment = commentBefore(place.module, place.statement ?? place.node);

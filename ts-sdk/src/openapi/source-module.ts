@@ -30,7 +30,7 @@ export interface SourceModule {
 }
 
 /** A node in a module. */
-export interface Place {
+export interface ModuleNode {
   readonly module: SourceModule;
   readonly node: Node;
   /** The statement that declares it and carries its doc comment. */

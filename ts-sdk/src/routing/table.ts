@@ -10,20 +10,20 @@ interface Target {
 }
 
 /** A node in the tree of segments. */
-interface Place {
+interface TreeNode {
   /** The branches for literal segments, by their length. A long list of one length is searched by {@link hash}. */
   readonly literals: (Branch[] | undefined)[];
   readonly byHash: Map<number, Branch[]>;
-  placeholder: Place | undefined;
+  placeholder: TreeNode | undefined;
   /** The place for the rest of the path. */
-  rest: Place | undefined;
+  rest: TreeNode | undefined;
   /** By method. */
   readonly targets: Map<string, Target>;
 }
 
 interface Branch {
   readonly text: string;
-  readonly place: Place;
+  readonly place: TreeNode;
 }
 
 /**
@@ -42,7 +42,7 @@ export class RouteTable {
       } else {
         const kind = segment.rest ? "rest" : "placeholder";
         at[kind] ??= place();
-        at = at[kind] as Place;
+        at = at[kind] as TreeNode;
       }
     }
     const other = at.targets.get(operation.method);
@@ -77,7 +77,7 @@ export class RouteTable {
 const NOTHING: Match = { found: "nothing" };
 const NONE: readonly never[] = [];
 
-function place(): Place {
+function place(): TreeNode {
   return { literals: [], byHash: new Map(), placeholder: undefined, rest: undefined, targets: new Map() };
 }
 
@@ -89,11 +89,11 @@ const MANY = 8;
 // A segment is never looked up as a key, because the engine would intern it: every fresh instance would pay for the
 // written tables.
 
-function step(from: Place, text: string): Place | undefined {
+function step(from: TreeNode, text: string): TreeNode | undefined {
   return from.literals[text.length]?.find((known) => known.text === text)?.place;
 }
 
-function grow({ literals, byHash }: Place, text: string): Place {
+function grow({ literals, byHash }: TreeNode, text: string): TreeNode {
   const added = { text, place: place() };
   literals[text.length] = [...(literals[text.length] ?? []), added];
   const key = hash(text);
@@ -136,9 +136,9 @@ function placeholderAt({ segments }: Pattern, index: number): string | undefined
  * Walks the tree to the requested path, whatever its methods (as in OpenAPI, concrete paths come first). At the end,
  * `values` has the placeholders' values in order. No node is visited twice.
  */
-function find(from: Place, segments: readonly string[], first: number, values: string[]): Place | undefined {
+function find(from: TreeNode, segments: readonly string[], first: number, values: string[]): TreeNode | undefined {
   let at = from;
-  let rest: Place | undefined;
+  let rest: TreeNode | undefined;
   let restFrom = 0;
   let restAfter = 0;
   for (let depth = first; depth < segments.length; depth++) {
@@ -149,7 +149,7 @@ function find(from: Place, segments: readonly string[], first: number, values: s
       restFrom = depth;
       restAfter = values.length;
     }
-    let literal: Place | undefined;
+    let literal: TreeNode | undefined;
     let among = at.literals[segment.length];
     if (among !== undefined) {
       if (among.length > MANY) among = at.byHash.get(hash(segment)) ?? [];

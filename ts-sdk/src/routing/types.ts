@@ -33,7 +33,7 @@ export type Returned<T> = T extends string | number | boolean | null | undefined
 type ReturnedMember<T> = undefined extends T ? Returned<T> | null : Returned<T>;
 
 /** The answers of a handler: the declared success or any error; with `responses`, those and problem details. */
-export type Answer<O> = O extends { readonly responses: infer R }
+export type HandlerAnswer<O> = O extends { readonly responses: infer R }
   ? AnswerOf<R> | ErrorResponse
   : Response<StatusOf<O>, BodyOf<O>> | Response<RedirectStatus | ErrorStatus>;
 
@@ -63,7 +63,7 @@ export type Handler<O, Context = unknown> = {
     },
     request: Request,
     context: Context,
-  ): Answer<O> | Promise<Answer<O>>;
+  ): HandlerAnswer<O> | Promise<HandlerAnswer<O>>;
 }["handle"];
 
 /** The object type of inline fields. */

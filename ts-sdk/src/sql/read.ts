@@ -99,12 +99,12 @@ function joinAll(filter: Condition | undefined, place: Condition | undefined): C
   return { kind: "all", items: [filter, place] };
 }
 
-interface Place {
+interface CursorPosition {
   readonly cursor: Cursor;
   readonly backward: boolean;
 }
 
-function readPlace({ after, before, page }: RawOptions): Place | undefined {
+function readPlace({ after, before, page }: RawOptions): CursorPosition | undefined {
   const text = after ?? before;
   if (text === undefined || text === null) return undefined;
   if (after !== undefined && after !== null && before !== undefined && before !== null) {

@@ -1,10 +1,10 @@
 /** Sidecars of an app under test: functions that answer, addresses, and databases in this process. */
 import { encodeValue } from "../http/headers.ts";
-import { Response as Answer, encodedBody } from "../http/response.ts";
+import { encodedBody, Response as SdkResponse } from "../http/response.ts";
 import type { CallOutcome, OutgoingCall, StartCall } from "../platform.ts";
 
 /** Answers the requests to a sidecar in its place; with the platform's `Response`, or one of the SDK's such as `ok(…)`. */
-export type SidecarStub = (request: Request) => Response | Answer | Promise<Response | Answer>;
+export type SidecarStub = (request: Request) => Response | SdkResponse | Promise<Response | SdkResponse>;
 
 /** A sidecar that is started when it is needed, from `sqlite`. */
 export interface TestSidecar {
@@ -63,9 +63,9 @@ async function answer(
   }
 }
 
-async function outcomeOf(response: Response | Answer): Promise<CallOutcome> {
+async function outcomeOf(response: Response | SdkResponse): Promise<CallOutcome> {
   const headers = [...response.headers].map(([name, value]): [string, Uint8Array] => [name, encodeValue(value)]);
-  if (response instanceof Answer) {
+  if (response instanceof SdkResponse) {
     return { status: response.status, headers, body: new Uint8Array(encodedBody(response) ?? []) };
   }
   return { status: response.status, headers, body: new Uint8Array(await response.arrayBuffer()) };

@@ -4,7 +4,7 @@ import { dirname, relative, resolve } from "node:path";
 import { originalPositionFor, sourceContentFor, TraceMap } from "@jridgewell/trace-mapping";
 
 /** A place in a source of the user's, with the text of its line. Lines and columns count from 1. */
-export interface Place {
+export interface SourcePosition {
   readonly file: string;
   readonly line: number;
   readonly column: number;
@@ -26,7 +26,7 @@ export class SourceMap {
   }
 
   /** The place behind a line and column of the bundle, the file relative to the working folder. */
-  place(line: number, column: number): Place | undefined {
+  place(line: number, column: number): SourcePosition | undefined {
     const found = originalPositionFor(this.#map, { line, column: column - 1 });
     if (found.source === null) return undefined;
     return {
