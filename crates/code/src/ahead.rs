@@ -10,7 +10,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
-use tenon_cpu::Cpu;
 use tenon_trusted_folder::{digest, hex};
 use wasmtime::component::Component;
 use wasmtime::{Config, Engine, Result};
@@ -18,6 +17,7 @@ use wasmtime::{Config, Engine, Result};
 use crate::code::Code;
 use crate::compile::Snapshot;
 use crate::compiler::Compiler;
+use crate::cpu::Cpu;
 use crate::image::PAGE;
 use crate::machine::{self, Machine};
 use crate::store::{FORMAT_VERSION, checked, image_at, opened, state_trailer};

@@ -18,6 +18,7 @@ mod child;
 mod code;
 mod compile;
 mod compiler;
+mod cpu;
 #[cfg(test)]
 mod fixture;
 mod image;
@@ -31,6 +32,7 @@ pub use ahead::{AheadError, compile_ahead, load_ahead};
 pub use child::serve;
 pub use code::Code;
 pub use compiler::{Compiler, OverBound};
+pub use cpu::{Cpu, UnknownCpu};
 pub use shipped::{compile_shared, install_shared};
 pub use store::{cached, cached_bytes, compile, load, load_bytes, opened};
 pub use tenon_compose::HANDLER;

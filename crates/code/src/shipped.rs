@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use tenon_cpu::Cpu;
 use wasmtime::{Config, Engine, Result};
 
 use crate::compile::Snapshot;
 use crate::compiler::Compiler;
+use crate::cpu::Cpu;
 use crate::store::{Store, checked};
 
 /// Compiles the code that all components with the engine of this one share, for a processor and with an engine of this

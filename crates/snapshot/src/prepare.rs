@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 use tenon_compose::Kind;
-use tenon_cpu::Cpu;
+use tenon_code::Cpu;
 use tenon_rewrite::section::{CUSTOM, PREAMBLE, sections};
 use tenon_trusted_folder::Folder;
 use wasmparser::Validator;

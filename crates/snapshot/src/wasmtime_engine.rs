@@ -1,6 +1,6 @@
 //! The wasmtime engine of builds.
 
-use tenon_cpu::Cpu;
+use tenon_code::Cpu;
 use wasmtime::Config;
 
 use crate::error::SnapshotError;

@@ -8,8 +8,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
-use tenon_code::Compiler;
-use tenon_cpu::{Cpu, UnknownCpu};
+use tenon_code::{Compiler, Cpu, UnknownCpu};
 use tenon_memory::{Memories, PerProcess, Stacks};
 use wasmtime::{Config, Engine, EngineWeak};
 
