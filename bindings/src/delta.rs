@@ -1,8 +1,9 @@
-//! `tenon-delta` for Node.
+//! Deltas of components, from `tenon-rewrite`, for Node.
 
 use napi::bindgen_prelude::{Buffer, PromiseRaw};
 use napi::{Env, Result};
 use napi_derive::napi;
+use tenon_rewrite::delta;
 
 use crate::failure::{Failure, compute, promise};
 
@@ -10,7 +11,7 @@ use crate::failure::{Failure, compute, promise};
 /// `DELTA`.
 #[napi]
 pub fn compress_delta<'env>(env: &'env Env, component: Buffer, base: Buffer) -> Result<PromiseRaw<'env, Buffer>> {
-    let delta = compute(move || tenon_delta::compress(&component, &base).map_err(Failure::from));
+    let delta = compute(move || delta::compress(&component, &base).map_err(Failure::from));
     promise(env, delta, Buffer::from)
 }
 
@@ -19,7 +20,7 @@ pub fn compress_delta<'env>(env: &'env Env, component: Buffer, base: Buffer) -> 
 #[napi]
 pub fn expand_delta<'env>(env: &'env Env, delta: Buffer, base: Buffer, limit: u32) -> Result<PromiseRaw<'env, Buffer>> {
     let limit = limit as usize;
-    let component = compute(move || tenon_delta::expand(&delta, &base, limit).map_err(Failure::from));
+    let component = compute(move || delta::expand(&delta, &base, limit).map_err(Failure::from));
     promise(env, component, Buffer::from)
 }
 
@@ -27,6 +28,6 @@ pub fn expand_delta<'env>(env: &'env Env, delta: Buffer, base: Buffer, limit: u3
 /// Rejects with `DELTA` when it is damaged.
 #[napi]
 pub fn engine_of<'env>(env: &'env Env, component: Buffer) -> Result<PromiseRaw<'env, Option<Buffer>>> {
-    let engine = compute(move || tenon_delta::engine_of(&component).map_err(Failure::from));
+    let engine = compute(move || delta::engine_of(&component).map_err(Failure::from));
     promise(env, engine, |engine| engine.map(Buffer::from))
 }

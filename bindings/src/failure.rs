@@ -4,7 +4,7 @@ use napi::bindgen_prelude::{PromiseRaw, ToNapiValue};
 use napi::{Env, Error, JsError, JsValue, Result, Status};
 use napi_derive::napi;
 use tenon_compose::ComposeError;
-use tenon_delta::DeltaError;
+use tenon_rewrite::delta::DeltaError;
 use tenon_log::LogError;
 use tenon_runtime::RuntimeError;
 use tenon_services::ServicesError;

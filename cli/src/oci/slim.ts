@@ -19,7 +19,7 @@ import {
 } from "./artifact.ts";
 import { ociLimits } from "./limits.ts";
 
-/** Media types of slim artifacts. The formats of both layers are those of `crates/delta`. */
+/** Media types of slim artifacts. The formats of both layers are those of `crates/rewrite/src/delta.rs`. */
 export const slimTypes = {
   artifact: "application/vnd.tenon.slim.v1",
   engine: "application/vnd.tenon.engine.v1+zstd",

@@ -3,9 +3,11 @@
 //! - [`EngineModule`] splits a component into its engine and the state that a snapshot gave it.
 //! - [`with_restore`] adds the function that resets an instance to its just-instantiated state.
 //! - [`inner_handler`] finds the handler in a composed component.
+//! - [`delta`] compresses a component against its engine, and expands it again.
 //! - [`is_service`] tells services of WASI 0.3 from other components.
 //! - [`section`] lists the sections of modules and components.
 
+pub mod delta;
 mod handler;
 mod restore;
 mod rewrite;

@@ -3,7 +3,7 @@
 //! A delta is one frame of Zstandard whose prefix is the base, as `zstd --patch-from` writes it. So a base alone is an
 //! ordinary frame, with an empty prefix.
 //!
-//! This crate owns the format and its limits. `cli/src/oci` owns the choice of the base, and the digests: a delta says
+//! This module owns the format and its limits. `cli/src/oci` owns the choice of the base, and the digests: a delta says
 //! nothing about its base, and another base of the same length gives other bytes without an error.
 //!
 //! Both directions work in one call on whole buffers. So the decoder has no window of its own, and the output cannot
@@ -12,9 +12,10 @@
 #[cfg(test)]
 mod tests;
 
-use tenon_rewrite::{EngineModule, StateError};
 use thiserror::Error;
 use zstd_safe::{CCtx, CParameter, DCtx, get_error_name, get_frame_content_size};
+
+use crate::state::{EngineModule, StateError};
 
 /// The level of compression. Level 19 takes fifteen times as long for a component, and saves a tenth.
 const LEVEL: i32 = 12;
