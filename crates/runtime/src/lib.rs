@@ -24,6 +24,7 @@ mod config;
 #[cfg(test)]
 mod crossing;
 mod error;
+mod executor;
 mod instance;
 #[cfg(test)]
 mod isolation;
@@ -33,11 +34,11 @@ mod runtime;
 mod server;
 mod telemetry;
 
-pub use admission::inline_poll::InlinePoll;
 pub use body::{BodyError, ResponseBody};
 pub use config::environment::{SECRET_PREFIX, sidecar_token};
 pub use config::{Isolation, LimitKey, Limits, ModulePolicy, ModuleSource, RuntimeConfig, TlsFiles, TrustedProxies};
 pub use error::RuntimeError;
+pub use executor::inline_poll::InlinePoll;
 pub use module::engine::{compile_ahead, compile_child, compile_shared, install_shared, precompile};
 pub use request::pages::Page;
 pub use runtime::{Runtime, SentAgain};

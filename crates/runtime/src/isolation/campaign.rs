@@ -21,7 +21,7 @@ use tokio::task::JoinSet;
 
 use super::probe::{Leave, Probe};
 use super::requests::{in_javascript, to_random, to_streams, to_throws};
-use crate::admission::inline_poll::InlinePoll;
+use crate::executor::inline_poll::InlinePoll;
 use crate::config::{Limits, ModuleSource, RuntimeConfig};
 use crate::module::{Module, Reuse};
 use crate::runtime::Runtime;

@@ -19,7 +19,7 @@ use wasmtime::component::types::ComponentItem;
 use wasmtime_wasi_http::p2::bindings::ProxyPre;
 use wasmtime_wasi_http::p3::bindings::ServicePre;
 
-use crate::admission::compute;
+use crate::executor::compute;
 use crate::admission::idle::Idle;
 use crate::admission::slots::Slots;
 use crate::admission::warm::Warm;

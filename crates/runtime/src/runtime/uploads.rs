@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout};
 use super::Runtime;
 use super::answer::{admitted, caller_of, compute, failed, in_time, in_time_until, timed_out};
 use crate::admission::Permit;
-use crate::admission::compute::Class;
+use crate::executor::compute::Class;
 use crate::body::ResponseBody;
 use crate::body::arriving::{Arriving, Given};
 use crate::body::reading::Reading;

@@ -7,5 +7,4 @@ pub(crate) mod otlp;
 pub(crate) mod recent;
 pub(crate) mod recording;
 pub(crate) mod source_map;
-pub(crate) mod stopwatch;
 pub(crate) mod trace;

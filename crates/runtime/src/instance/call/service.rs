@@ -19,7 +19,7 @@ use wasmtime_wasi_http::{Error, FieldMap, WasiBody, WasiHttpView};
 use super::failure::{Failure, lift_status};
 use super::guest_body::GuestBody;
 use super::instance::{Exports, Instance};
-use crate::admission::compute::{Class, Share};
+use crate::executor::compute::{Class, Share};
 use crate::config::Limits;
 
 /// The head of a response, and the body that the guest writes.

@@ -16,7 +16,7 @@ use wasmtime_wasi_http::p2::types::HostResponseOutparam;
 use super::failure::{Failure, lift_status};
 use super::guest_body::GuestBody;
 use super::instance::{Exports, Instance};
-use crate::admission::compute::{Class, Share};
+use crate::executor::compute::{Class, Share};
 use crate::config::Limits;
 use crate::instance::whole_body::whole;
 

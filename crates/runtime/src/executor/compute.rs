@@ -26,8 +26,8 @@ use tenon_memory::PerProcess;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-use crate::admission::crowding::{self, Crowding, Windows};
-use crate::telemetry::stopwatch::{Stopwatch, nanos};
+use crate::executor::crowding::{self, Crowding, Windows};
+use crate::executor::stopwatch::{Stopwatch, nanos};
 
 /// A call that computes for longer goes on elsewhere. The server may have to poll 61 calls (tokio's `event_interval`) before it
 /// looks at its sockets.

@@ -3,10 +3,7 @@
 //! A permit is taken per request and given back with it; a connection that is idle has none. A request that would not get one in
 //! time is refused as it arrives: a client that knows at once can try another server.
 
-pub(crate) mod compute;
-pub(crate) mod crowding;
 pub(crate) mod idle;
-pub(crate) mod inline_poll;
 pub(crate) mod slots;
 pub(crate) mod warm;
 pub(crate) mod watch;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::telemetry::stopwatch::nanos;
+use crate::executor::stopwatch::nanos;
 
 /// The length of a window.
 const WINDOW: Duration = Duration::from_millis(50);
