@@ -11,7 +11,7 @@
 //! A request passes the folders in this order; `config` and `telemetry` stand beside them.
 //!
 //! ```text
-//!  server ─► request ─► runtime ─► body ─► admission ─► module ─► instance ─► the answer, in runtime
+//!  server ─► request ─► runtime ─► body ─► admission ─► module ─► instance ─► executor ─► response
 //!
 //!  instance::call::direct      a bare sdk:core/handler
 //!  instance::call::wasi_http   a composed or foreign wasi:http component
@@ -30,17 +30,18 @@ mod instance;
 mod isolation;
 mod module;
 mod request;
+mod response;
 mod runtime;
 mod server;
 mod telemetry;
 
-pub use body::{BodyError, ResponseBody};
 pub use config::environment::{SECRET_PREFIX, sidecar_token};
 pub use config::{Isolation, LimitKey, Limits, ModulePolicy, ModuleSource, RuntimeConfig, TlsFiles, TrustedProxies};
 pub use error::RuntimeError;
 pub use executor::inline_poll::InlinePoll;
 pub use module::engine::{compile_ahead, compile_child, compile_shared, install_shared, precompile};
 pub use request::pages::Page;
+pub use response::{BodyError, ResponseBody};
 pub use runtime::{Runtime, SentAgain};
 pub use server::{Server, Socket};
 pub use telemetry::recent::RecentRequest;

@@ -24,7 +24,6 @@ use tenon_transport::Transport;
 use wasmtime_wasi_http::WasiBody;
 
 use crate::admission::Admission;
-use crate::body::ResponseBody;
 use crate::config::tls::Tls;
 use crate::config::{Limits, ModuleSource, RuntimeConfig, TrustedProxies, ms, size, transport_config};
 use crate::error::RuntimeError;
@@ -38,6 +37,7 @@ use crate::request::client::Client;
 use crate::request::pages::{Page, Pages};
 use crate::request::problem::Problem;
 use crate::request::request_id;
+use crate::response::ResponseBody;
 use crate::telemetry::exchange::{Exchange, Telemetry};
 use crate::telemetry::metrics::{Format, Metrics, PoolUsage};
 use crate::telemetry::otlp::Otlp;

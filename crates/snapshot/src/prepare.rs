@@ -4,8 +4,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
-use tenon_compose::Kind;
 use tenon_code::Cpu;
+use tenon_compose::Kind;
 use tenon_rewrite::section::{CUSTOM, PREAMBLE, sections};
 use tenon_trusted_folder::Folder;
 use wasmparser::Validator;

@@ -21,8 +21,8 @@ use tokio::task::JoinSet;
 
 use super::probe::{Leave, Probe};
 use super::requests::{in_javascript, to_random, to_streams, to_throws};
-use crate::executor::inline_poll::InlinePoll;
 use crate::config::{Limits, ModuleSource, RuntimeConfig};
+use crate::executor::inline_poll::InlinePoll;
 use crate::module::{Module, Reuse};
 use crate::runtime::Runtime;
 

@@ -19,12 +19,12 @@ use wasmtime::component::types::ComponentItem;
 use wasmtime_wasi_http::p2::bindings::ProxyPre;
 use wasmtime_wasi_http::p3::bindings::ServicePre;
 
-use crate::executor::compute;
 use crate::admission::idle::Idle;
 use crate::admission::slots::Slots;
 use crate::admission::warm::Warm;
 use crate::config::{Isolation, Limits, ModuleSource, ms};
 use crate::error::RuntimeError;
+use crate::executor::compute;
 use crate::instance::bounds::{MEMORIES, TABLES};
 use crate::instance::call::direct_entry::DirectEntry;
 use crate::instance::call::{Blueprint, EntryPoint, Failure, Instance};

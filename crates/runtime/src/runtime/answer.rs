@@ -15,11 +15,12 @@ use tokio::time::{Instant, timeout_at};
 use super::Runtime;
 use super::report::{ended, log, report, report_cut, stalled};
 use crate::admission::Permit;
+use crate::body;
+use crate::body::arriving::{self, Arriving};
+use crate::body::reserved::reserved;
+use crate::config::{ms, size};
 use crate::executor::compute::Class;
 use crate::executor::inline_poll;
-use crate::body::arriving::{self, Arriving};
-use crate::body::{self, ResponseBody};
-use crate::config::{ms, size};
 use crate::instance::call::direct::Called;
 use crate::instance::call::pieces;
 use crate::instance::call::{self, EntryPoint, Failure, Instance};
@@ -36,6 +37,7 @@ use crate::request::origin::Origin;
 use crate::request::problem::Problem;
 use crate::request::route::{Route, below_prefix, with_path};
 use crate::request::target::{Target, name_host};
+use crate::response::ResponseBody;
 use crate::telemetry::exchange::Exchange;
 use crate::telemetry::metrics::{Count, Format};
 use tenon_http_server::discard;
@@ -209,7 +211,7 @@ impl Runtime {
             // These are boxed, so that direct calls do not move the space for their futures.
             EntryPoint::WasiHttp(_) => Box::pin(self.call_by_http(module, caller, request, permit, room)).await,
             EntryPoint::Service(_) => {
-                let request = request.map(|body| whole(body::held(body, room.body())));
+                let request = request.map(|body| whole(reserved(body, room.body())));
                 Box::pin(self.call_service(module, caller, request, permit)).await
             }
         }
@@ -302,7 +304,7 @@ impl Runtime {
         permit: Permit,
         room: &mut Room,
     ) -> Result<Response<ResponseBody>, Failure> {
-        let request = request.map(|body| body::held(body, room.body()));
+        let request = request.map(|body| reserved(body, room.body()));
         let limits = &module.shared_state.limits;
         let permit = Arc::new(permit);
         let done = || ended(module, caller, &permit);

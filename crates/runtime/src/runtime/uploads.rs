@@ -13,11 +13,10 @@ use tokio::time::{Instant, timeout};
 use super::Runtime;
 use super::answer::{admitted, caller_of, compute, failed, in_time, in_time_until, timed_out};
 use crate::admission::Permit;
-use crate::executor::compute::Class;
-use crate::body::ResponseBody;
 use crate::body::arriving::{Arriving, Given};
 use crate::body::reading::Reading;
 use crate::config::ms;
+use crate::executor::compute::Class;
 use crate::instance::call::EntryPoint;
 use crate::instance::call::direct::{self, Called};
 use crate::instance::call::guest_time::GuestTime;
@@ -28,6 +27,7 @@ use crate::module::registry::ModuleSlot;
 use crate::request::client::{Client, Room};
 use crate::request::origin::Origin;
 use crate::request::problem::Problem;
+use crate::response::ResponseBody;
 use crate::telemetry::exchange::Exchange;
 
 impl Runtime {

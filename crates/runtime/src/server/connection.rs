@@ -22,11 +22,11 @@ use tokio::time::Instant;
 
 use super::FIRST_BYTES;
 use crate::admission::Counted;
-use crate::body::ResponseBody;
 use crate::config::tls::Tls;
 use crate::config::{Limits, count, ms, size};
 use crate::request::client::{Client, Serves};
 use crate::request::origin::Peer;
+use crate::response::ResponseBody;
 use crate::runtime::Runtime;
 
 /// The preface of every HTTP/2 connection (RFC 9113, section 3.4).

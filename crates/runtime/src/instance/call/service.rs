@@ -19,8 +19,8 @@ use wasmtime_wasi_http::{Error, FieldMap, WasiBody, WasiHttpView};
 use super::failure::{Failure, lift_status};
 use super::guest_body::GuestBody;
 use super::instance::{Exports, Instance};
-use crate::executor::compute::{Class, Share};
 use crate::config::Limits;
+use crate::executor::compute::{Class, Share};
 
 /// The head of a response, and the body that the guest writes.
 type Head = oneshot::Sender<Response<WasiBody>>;

@@ -16,8 +16,8 @@ use wasmtime_wasi_http::p2::types::HostResponseOutparam;
 use super::failure::{Failure, lift_status};
 use super::guest_body::GuestBody;
 use super::instance::{Exports, Instance};
-use crate::executor::compute::{Class, Share};
 use crate::config::Limits;
+use crate::executor::compute::{Class, Share};
 use crate::instance::whole_body::whole;
 
 /// Calls an instance. `done` is called when the guest has ended, which may be later than this call: with the instance

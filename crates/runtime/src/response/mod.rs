@@ -1,10 +1,6 @@
-//! The bodies of an exchange: the request's, which is read whole (`whole`) or while it arrives (`arriving`, `reading`), and the
-//! response's, here.
+//! The body of a response: whole, written by a guest that still runs, or streamed piece by piece.
 
-pub(crate) mod arriving;
-pub(crate) mod reading;
 mod streamed;
-pub(crate) mod whole;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,9 +9,10 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http::StatusCode;
 use http_body::{Body, Frame, SizeHint};
-use tenon_http_server::{Ongoing, Reservation, Turn};
+use tenon_http_server::{Ongoing, Turn};
 use thiserror::Error;
 
+use crate::body::reserved::with_owners;
 use crate::instance::call::guest_body::GuestBody;
 use crate::instance::call::pieces::Pieces;
 use crate::request::client::Room;
@@ -57,27 +54,6 @@ struct Sending {
 #[derive(Debug, Error)]
 #[error("the module's response broke off: {0}")]
 pub struct BodyError(String);
-
-/// Bytes with their reservation, and other values that live until the last byte is dropped.
-struct Held<T> {
-    bytes: Bytes,
-    _room: Option<Reservation>,
-    _besides: T,
-}
-
-impl<T> AsRef<[u8]> for Held<T> {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
-    }
-}
-
-/// Bytes whose room is released with the last of them.
-pub(crate) fn held(bytes: Bytes, room: Reservation) -> Bytes {
-    if bytes.is_empty() {
-        return bytes;
-    }
-    Bytes::from_owner(Held { bytes, _room: Some(room), _besides: () })
-}
 
 impl From<Bytes> for ResponseBody {
     fn from(bytes: Bytes) -> Self {
@@ -143,7 +119,7 @@ impl ResponseBody {
             Inner::Whole(bytes) => {
                 let turn = turn();
                 let room = self.room.as_mut().map(Room::all);
-                *bytes = Bytes::from_owner(Held { bytes: std::mem::take(bytes), _room: room, _besides: ongoing });
+                *bytes = with_owners(std::mem::take(bytes), room, ongoing);
                 self.sending = turn.map(|turn| Sending { ongoing: Arc::default(), turn: Some(turn) });
             }
             Inner::Guest(..) => {
@@ -191,7 +167,7 @@ fn poll_guest(
 fn hold_piece(bytes: Bytes, mut room: Room, besides: impl Send + Sync + 'static) -> Pending {
     Box::pin(async move {
         room.hold(bytes.len()).await.map_err(|problem| BodyError(problem.to_string()))?;
-        Ok(Bytes::from_owner(Held { bytes, _room: Some(room.all()), _besides: besides }))
+        Ok(with_owners(bytes, Some(room.all()), besides))
     })
 }
 
