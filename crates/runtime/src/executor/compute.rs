@@ -16,8 +16,8 @@ use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering, fence};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
@@ -252,18 +252,35 @@ impl Task {
         self.future.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Drops the future, and with it the request's resources. Waits for a thread that polls it, which ends with the
-    /// epoch.
+    /// Ends the future and releases the request's resources. A thread for guests that polls it drops it after this poll, at most
+    /// an epoch later, because a thread of the server must not wait for a guest.
     fn cancel(&self) {
-        self.cancelled.store(true, Ordering::SeqCst);
-        let dropped = self.future().take();
+        self.cancelled.store(true, Ordering::Relaxed);
+        // Either this sees that the poll is over, or the thread that polls sees the flag.
+        fence(Ordering::SeqCst);
+        let dropped = match self.future.try_lock() {
+            Ok(mut future) => future.take(),
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner().take(),
+            Err(TryLockError::WouldBlock) => None,
+        };
         drop(dropped);
+    }
+
+    /// Drops the future if it was cancelled, and reports whether it was.
+    fn drop_if_cancelled(&self) -> bool {
+        fence(Ordering::SeqCst);
+        let cancelled = self.cancelled.load(Ordering::Relaxed);
+        if cancelled {
+            let dropped = self.future().take();
+            drop(dropped);
+        }
+        cancelled
     }
 
     fn poll(self: Arc<Self>) {
         let _context = self.runtime.enter();
         self.state.store(POLLED, Ordering::Release);
-        if self.cancelled.load(Ordering::SeqCst) {
+        if self.drop_if_cancelled() {
             return;
         }
         let began = Instant::now();
@@ -275,6 +292,7 @@ impl Task {
                 *future = None;
             }
         }
+        self.drop_if_cancelled();
         let took = began.elapsed();
         self.share.used.fetch_add(nanos(took), Ordering::Relaxed);
         self.share.crowding.note(took);

@@ -73,6 +73,32 @@ async fn what_is_dropped_ends_and_a_panic_is_that_of_the_caller() {
     assert!(panics.await.unwrap_err().is_panic());
 }
 
+/// A guest that does not yield keeps the thread that polls it, and no other one.
+#[tokio::test]
+async fn a_running_call_is_dropped_without_waiting_for_it() {
+    let share = alone();
+    let (alive, mut ended) = oneshot::channel::<()>();
+    let (started, is_started) = oneshot::channel();
+    let (go_on, goes_on) = std::sync::mpsc::channel::<()>();
+    let stubborn = share.run(CLASS, async move {
+        let _alive = alive;
+        computing(1, LONG).await;
+        started.send(()).unwrap();
+        // Ends with the test, or when the test fails.
+        let _ = goes_on.recv();
+        std::future::pending::<()>().await;
+    });
+    let mut stubborn = Box::pin(stubborn);
+    tokio::select! {
+        () = stubborn.as_mut() => unreachable!("it never ends"),
+        _ = is_started => {}
+    }
+    drop(stubborn);
+    assert!(ended.try_recv().is_err_and(|error| error == oneshot::error::TryRecvError::Empty), "it still runs");
+    go_on.send(()).unwrap();
+    assert!(tokio::time::timeout(Duration::from_secs(10), ended).await.unwrap().is_err());
+}
+
 #[test]
 fn the_module_that_has_used_least_is_next() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
