@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use wasmtime::{AsContextMut, Caller, Error, Extern, Instance, Linker, Ref, Result, Store, StoreLimits};
+use wasmtime::{AsContextMut, Caller, Error, Extern, Instance, Linker, Ref, ResourceLimiter, Result, Store};
 
 const CALLS: &str = "sdk:core/calls@0.1.0";
 const LOG: &str = "sdk:core/log@0.1.0";
@@ -32,9 +32,31 @@ const BODY: &str =
 #[error("the top level calls {0} of {1}")]
 pub(crate) struct TopLevelCall(pub(crate) &'static str, pub(crate) String);
 
+/// The limit of the engine's memory. Growth beyond it ends the run with [`MemoryExceeded`].
+pub(crate) struct MemoryLimit(pub(crate) usize);
+
+/// The engine asked for more memory than a top level may have.
+#[derive(Debug, thiserror::Error)]
+#[error("the memory must not grow to {0} bytes")]
+pub(crate) struct MemoryExceeded(usize);
+
+impl ResourceLimiter for MemoryLimit {
+    fn memory_growing(&mut self, _current: usize, desired: usize, maximum: Option<usize>) -> Result<bool> {
+        if desired > maximum.unwrap_or(usize::MAX).min(self.0) { Err(MemoryExceeded(desired).into()) } else { Ok(true) }
+    }
+
+    fn memory_grow_failed(&mut self, error: wasmtime::Error) -> Result<()> {
+        Err(error)
+    }
+
+    fn table_growing(&mut self, _current: usize, desired: usize, maximum: Option<usize>) -> Result<bool> {
+        Ok(maximum.is_none_or(|maximum| desired <= maximum))
+    }
+}
+
 /// The state of one run.
 pub(crate) struct Host {
-    pub(crate) limits: StoreLimits,
+    pub(crate) limits: MemoryLimit,
     /// The output of the top level.
     pub(crate) printed: Vec<u8>,
     /// None outside of a rehearsal.

@@ -7,10 +7,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tenon_rewrite::{Global, State};
 use tenon_trusted_folder::Folder;
-use wasmtime::{Instance, Memory, Module, Store, StoreLimitsBuilder, Trap, Val};
+use wasmtime::{Instance, Memory, Module, Store, Trap, Val};
 
 use crate::error::SnapshotError;
-use crate::host::{self, Host, Rehearsal, TopLevelCall, allocate};
+use crate::host::{self, Host, MemoryExceeded, MemoryLimit, Rehearsal, TopLevelCall, allocate};
 use crate::prepare::{COLLECT, INITIALIZE};
 use crate::random::Random;
 use crate::request::rehearse;
@@ -87,11 +87,10 @@ impl Runner {
     }
 
     fn evaluated(&self, name: &str, bundle: &[u8]) -> Result<Evaluated, SnapshotError> {
-        let limits = StoreLimitsBuilder::new().memory_size(MEMORY).trap_on_grow_failure(true).build();
         let mut seed = [0; 8];
         Random::from_bundle(bundle).fill(&mut seed);
         let seed = Some(u64::from_le_bytes(seed));
-        let host = Host { limits, printed: Vec::new(), rehearsal: None, time: time(), seed };
+        let host = Host { limits: MemoryLimit(MEMORY), printed: Vec::new(), rehearsal: None, time: time(), seed };
         let mut store = Store::new(&self.engine, host);
         store.limiter(|host| &mut host.limits);
         store.set_epoch_deadline(1);
@@ -180,7 +179,7 @@ fn failure(error: &wasmtime::Error, printed: &str) -> SnapshotError {
     if error.downcast_ref::<Trap>() == Some(&Trap::Interrupt) {
         return SnapshotError::Endless(TIME.as_secs());
     }
-    if error.chain().any(|cause| cause.to_string().contains("growing memory")) {
+    if error.downcast_ref::<MemoryExceeded>().is_some() {
         return SnapshotError::Memory(MEMORY / 1024 / 1024);
     }
     SnapshotError::TopLevel(if printed.is_empty() { format!("{error:#}") } else { printed.to_owned() })
