@@ -39,13 +39,8 @@ struct State {
     /// The line that is being written, for each stream.
     lines: [Vec<u8>; 2],
     budget: LogBudget,
-    /// True when the guest has said that it waits for nothing.
-    is_stuck: bool,
     recording: Option<Arc<Recording>>,
 }
-
-/// The message of the engine of componentize-js before it traps because a handler's promise is not settled and no event is pending.
-const STUCK: &str = "event loop error, but no exception is pending";
 
 /// All of it, comparable with that of a fresh instance.
 #[cfg(test)]
@@ -56,7 +51,6 @@ pub(crate) struct Observed {
     request_id: Arc<str>,
     lines: [Vec<u8>; 2],
     left: usize,
-    is_stuck: bool,
 }
 
 impl GuestLog {
@@ -66,13 +60,12 @@ impl GuestLog {
         let Self { module, masks: _, state, stream: _ } = self;
         let state = state.lock().unwrap_or_else(PoisonError::into_inner);
         // The recording is the request's own, and nothing of it can be read by a guest.
-        let State { request_id, lines, budget, is_stuck, recording: _ } = &*state;
+        let State { request_id, lines, budget, recording: _ } = &*state;
         Observed {
             module: Arc::as_ptr(module).addr(),
             request_id: Arc::clone(request_id),
             lines: lines.clone(),
             left: budget.left(),
-            is_stuck: *is_stuck,
         }
     }
 
@@ -81,7 +74,6 @@ impl GuestLog {
             request_id: Arc::clone(&caller.request_id),
             lines: [Vec::new(), Vec::new()],
             budget: caller.log.clone(),
-            is_stuck: false,
             recording: caller.recording.clone(),
         };
         Self { module, masks, state: Arc::new(Mutex::new(state)), stream: Stream::Output }
@@ -101,17 +93,11 @@ impl GuestLog {
         state.request_id = Arc::clone(&caller.request_id);
         state.recording.clone_from(&caller.recording);
         state.budget = caller.log.clone();
-        state.is_stuck = false;
     }
 
     /// Completes the lines that are being written: their request has ended.
     pub(crate) fn end(&self) {
         self.end_lines(&mut self.state());
-    }
-
-    /// Reports whether the guest has logged that it waits for an event that can never come.
-    pub(crate) fn is_stuck(&self) -> bool {
-        self.state().is_stuck
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -161,7 +147,6 @@ impl GuestLog {
         let text: String = self.masks.apply(String::from_utf8_lossy(line)).chars().map(without_control).collect();
         line.clear();
         let text = self.module.source_map.apply(&text);
-        state.is_stuck |= matches!(stream, Stream::Error) && text.contains(STUCK);
         let Some(Fit { text, ends_here }) = state.budget.take(&text) else { return };
         if let Some(recording) = &state.recording {
             let level = match stream {

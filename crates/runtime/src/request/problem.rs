@@ -69,8 +69,6 @@ pub(crate) enum Problem {
     NoRoom,
     /// The request took longer than allowed, in milliseconds.
     TimedOut(u64),
-    /// The module would never have answered.
-    Stuck,
 }
 
 impl Problem {
@@ -95,7 +93,7 @@ impl Problem {
             Self::Overloaded | Self::NoRoom | Self::NotLoaded | Self::Loading | Self::NotBuilt => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
-            Self::TimedOut(_) | Self::Stuck => StatusCode::GATEWAY_TIMEOUT,
+            Self::TimedOut(_) => StatusCode::GATEWAY_TIMEOUT,
         }
     }
 
@@ -171,7 +169,6 @@ impl fmt::Display for Problem {
             Self::Overloaded => f.write_str("too many requests are running; try again soon"),
             Self::NoRoom => f.write_str("too many bytes are held for clients; try again soon"),
             Self::TimedOut(limit) => write!(f, "the module did not answer within {limit} ms"),
-            Self::Stuck => f.write_str("the module waits for what will never come"),
         }
     }
 }

@@ -12,7 +12,6 @@ use crate::instance::caller::Caller;
 use crate::instance::guest_log::without_control;
 use crate::instance::log_budget::{REASON_BYTES, cut};
 use crate::module::Module;
-use crate::request::problem::Problem;
 use crate::telemetry::metrics::Count;
 use crate::telemetry::module_info::ModuleInfo;
 use crate::telemetry::recording::Level;
@@ -86,7 +85,6 @@ pub(super) fn report(module: &ModuleInfo, caller: &Caller, failure: &Failure) {
     let event = match failure {
         Failure::InvalidResponse(_) => Count::InvalidResponse,
         Failure::Trap(..) | Failure::Unanswered => Count::Trap,
-        Failure::Stuck => Count::Timeout,
         Failure::NoRoom => Count::Overloaded,
     };
     match failure {
@@ -99,7 +97,6 @@ pub(super) fn report(module: &ModuleInfo, caller: &Caller, failure: &Failure) {
             log(module, caller, &format_args!("the module failed after it ran into {limit}: {why}"));
         }
         Failure::Unanswered => log(module, caller, "the module ended without an answer"),
-        Failure::Stuck => log(module, caller, &Problem::Stuck),
         // The problem itself is logged.
         Failure::NoRoom => {}
     }

@@ -13,8 +13,6 @@ pub(crate) enum Failure {
     InvalidResponse(&'static str),
     /// The guest ended, and has neither answered nor failed.
     Unanswered,
-    /// The guest waits for an event that can never come.
-    Stuck,
     /// The guest has answered, and the buffers have no room for its answer.
     NoRoom,
 }
@@ -39,7 +37,6 @@ impl From<Failure> for Problem {
         match failure {
             Failure::InvalidResponse(what) => Self::InvalidResponse(what),
             Failure::Trap(..) | Failure::Unanswered => Self::Crashed,
-            Failure::Stuck => Self::Stuck,
             Failure::NoRoom => Self::NoRoom,
         }
     }

@@ -179,10 +179,6 @@ impl Instance {
 
     /// The failure of a call, with the limit that the guest had reached.
     pub(super) fn failure(&self, error: wasmtime::Error) -> Failure {
-        let host = self.store.data();
-        match host.bounds.denied() {
-            None if host.log.is_stuck() => Failure::Stuck,
-            limit => Failure::Trap(error, limit),
-        }
+        Failure::Trap(error, self.store.data().bounds.denied())
     }
 }
