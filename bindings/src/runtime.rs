@@ -79,7 +79,8 @@ impl Shared {
 
 #[napi]
 impl Runtime {
-    /// Loads the modules. Rejects with a code: `CONFIG`, `ENGINE`, `MODULE_READ`, `MODULE_COMPILE` or `MODULE_LINK`.
+    /// Loads the modules. Rejects with a code: `CONFIG`, `ENGINE`, `MODULE_READ`, `MODULE_COMPILE`, `MODULE_LINK`, or
+    /// `INTERNAL` when the loader itself fails.
     #[napi]
     pub fn create<'env>(env: &'env Env, options: RuntimeOptions) -> Result<PromiseRaw<'env, Runtime>> {
         let create = async move {

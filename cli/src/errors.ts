@@ -18,6 +18,7 @@ export type ErrorCode =
   | "ENGINE"
   | "EXISTS"
   | "FOLDER"
+  | "INTERNAL"
   | "LISTEN"
   | "MISSING_INTERFACE"
   | "MODULE_COMPILE"

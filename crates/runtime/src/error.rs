@@ -52,6 +52,14 @@ pub enum RuntimeError {
         /// The missing part.
         reason: String,
     },
+    /// The loader itself failed: it has a defect, or the system has no thread for it.
+    #[error("module {name}: loading failed: {reason}")]
+    Internal {
+        /// The module's name.
+        name: String,
+        /// The panic's message, or the system's.
+        reason: String,
+    },
     /// The address cannot be listened on.
     #[error("cannot listen on {address}: {source}")]
     Listen {
@@ -73,6 +81,7 @@ impl RuntimeError {
             Self::Compile { .. } => "MODULE_COMPILE",
             Self::Timeout { .. } => "MODULE_TIMEOUT",
             Self::Link { .. } => "MODULE_LINK",
+            Self::Internal { .. } => "INTERNAL",
             Self::Listen { source, .. } if source.kind() == io::ErrorKind::AddrInUse => "ADDRESS_IN_USE",
             Self::Listen { .. } => "LISTEN",
         }

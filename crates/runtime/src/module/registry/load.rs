@@ -1,5 +1,7 @@
 //! Loading one module: from the cache or by the compiler, on a thread, with its first instances.
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
 
@@ -46,9 +48,32 @@ async fn on_a_thread<T: Send + 'static>(
     // Not one of Tokio's blocking threads, for which a runtime that shuts down waits.
     let started = thread::Builder::new().name("tenon-load".to_string()).spawn(move || {
         let _context = tokio.enter();
-        let _ = sender.send(work(&using, &of, &within));
+        let loaded = catch_unwind(AssertUnwindSafe(|| work(&using, &of, &within)));
+        let _ = sender.send(loaded.unwrap_or_else(|panic| Err(internal(&of, message(&*panic)))));
     });
-    let failed = |reason: String| RuntimeError::Config(format!("{}: loading failed: {reason}", source.name));
-    started.map_err(|error| failed(error.to_string()))?;
-    receiver.await.map_err(|_| failed("it panicked".to_string()))?
+    started.map_err(|error| internal(source, error.to_string()))?;
+    receiver.await.map_err(|_| internal(source, "its thread ended".to_string()))?
+}
+
+fn internal(source: &ModuleSource, reason: String) -> RuntimeError {
+    RuntimeError::Internal { name: source.name.clone(), reason }
+}
+
+/// Returns the message of a panic.
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    format!("it panicked: {}", text.unwrap_or("no message"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_has_its_message() {
+        for panic in [catch_unwind(|| panic!("on {}", "purpose")), catch_unwind(|| panic!("on purpose"))] {
+            assert_eq!(message(&*panic.unwrap_err()), "it panicked: on purpose");
+        }
+        assert_eq!(message(&0), "it panicked: no message");
+    }
 }
