@@ -58,7 +58,7 @@ pub fn compile(engine: &Engine, bytes: &[u8], folder: Option<&Path>, compiler: &
 }
 
 /// Loads the code of a component's file if an earlier call has stored it. `components` are served together. The file is
-/// not read into memory.
+/// not read into memory, and not at all when the folder has no code of this engine, as at the first start.
 ///
 /// # Errors
 ///
@@ -66,7 +66,7 @@ pub fn compile(engine: &Engine, bytes: &[u8], folder: Option<&Path>, compiler: &
 pub fn cached(engine: &Engine, file: &Path, folder: Option<&Path>, components: usize) -> io::Result<Option<Code>> {
     let mut bytes = opened(file)?;
     let store = Store::open(engine, folder, components);
-    if store.folder.is_none() {
+    if !store.may_hold_code() {
         return Ok(None);
     }
     Ok(store.kept(&digest(&mut bytes)?))
@@ -100,8 +100,7 @@ pub fn load_bytes(
     made
 }
 
-/// Does the same as [`compile`] for a component in a file. `components` are served together. A component whose code is
-/// stored is not read into memory.
+/// Does the same as [`compile`] for a component in a file that [`cached`] does not know. `components` are served together.
 ///
 /// # Errors
 ///
@@ -113,13 +112,10 @@ pub fn load(
     components: usize,
     compiler: &Compiler,
 ) -> io::Result<Result<Code>> {
-    if let Some(code) = cached(engine, file, folder, components)? {
-        return Ok(Ok(code));
-    }
     // One byte beyond the limit shows that the file is too large.
     let mut bytes = Vec::new();
     opened(file)?.take(tenon_screen::MAX_BYTES + 1).read_to_end(&mut bytes)?;
-    // Uses the digest of these bytes, because the file may have changed since.
+    // Uses the digest of these bytes, because the file may have changed since `cached` read it.
     let made = load_bytes(engine, &bytes, folder, components, compiler);
     drop(bytes);
     tenon_memory::trim();
@@ -177,6 +173,12 @@ impl<'a> Store<'a> {
         }
     }
 
+    /// Reports whether the folder has code of any component for this engine, so that it is worth computing a digest.
+    fn may_hold_code(&self) -> bool {
+        let Some(folder) = &self.folder else { return false };
+        [CODE, STATE].iter().any(|extension| folder.has_name_with(&self.name_end(extension)))
+    }
+
     /// Loads code that an earlier call stored for the component with this digest.
     fn kept(&self, digest: &[u8]) -> Option<Code> {
         let folder = self.folder.as_ref()?;
@@ -230,10 +232,15 @@ impl<'a> Store<'a> {
 
     /// Names code by its inputs: a digest, the cache format, and the engine's version and configuration.
     fn name(&self, digest: &[u8], extension: &str) -> String {
+        hex(digest) + &self.name_end(extension)
+    }
+
+    /// The part of a name that all components for this engine have.
+    fn name_end(&self, extension: &str) -> String {
         let mut hasher = DefaultHasher::new();
         FORMAT_VERSION.hash(&mut hasher);
         self.engine.precompile_compatibility_hash().hash(&mut hasher);
-        format!("{}-{:016x}.{extension}", hex(digest), hasher.finish())
+        format!("-{:016x}.{extension}", hasher.finish())
     }
 }
 

@@ -123,6 +123,13 @@ impl Folder {
         self.is_as_noted(name, &Sha256::digest(&content)).then_some(content)
     }
 
+    /// Reports whether a file has a name with this end. It may be one that cannot be trusted.
+    #[must_use]
+    pub fn has_name_with(&self, end: &str) -> bool {
+        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name()).any(|name| name.as_encoded_bytes().ends_with(end.as_bytes()))
+    }
+
     /// Returns whether there is a file that can be trusted, for a caller that maps it next. The file is read piece by
     /// piece, unless an earlier call has verified it and it has not changed since.
     #[must_use]
@@ -294,7 +301,9 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let folder = Folder::open(&parent.path().join("code")).unwrap();
         assert_eq!(folder.read("a.bin"), None);
+        assert!(!folder.has_name_with("a.bin"));
         folder.write("a.bin", b"content").unwrap();
+        assert!(folder.has_name_with("a.bin") && folder.has_name_with(".bin") && !folder.has_name_with("b.bin"));
         assert_eq!(folder.read("a.bin").as_deref(), Some(&b"content"[..]));
         assert!(folder.holds("a.bin"));
         folder.link("a.bin", "b.bin").unwrap();

@@ -59,15 +59,18 @@ fn a_file_is_loaded_as_its_bytes_are_and_enough_code_is_kept_for_all_that_are_se
         fs::write(&file, snapshot(1, 7, &[(5_000, &(1 + number).to_le_bytes())])).unwrap();
         file
     };
+    let store = || Store::open(&engine, Some(&folder), served);
+    assert!(!store().may_hold_code());
     for number in 0..served {
         load(&engine, &component(number), Some(&folder), served, &here()).unwrap().unwrap();
     }
+    assert!(store().may_hold_code() && !Store::open(&self::engine(), Some(&folder), served).may_hold_code());
     let written = |path: &PathBuf| fs::metadata(path).unwrap().created().unwrap();
     let all = files(&folder, STATE);
     assert_eq!((all.len(), files(&folder, SHARED).len(), files(&folder, CODE).len()), (served, 1, 0));
     let before = all.iter().map(written).max();
     for number in 0..served {
-        let code = load(&engine, &component(number), Some(&folder), served, &here()).unwrap().unwrap();
+        let code = cached(&engine, &component(number), Some(&folder), served).unwrap().unwrap();
         assert!(code.component().image_range().start.addr().is_multiple_of(4096));
     }
     assert_eq!(files(&folder, STATE).iter().map(written).max(), before, "nothing is written again");
