@@ -7,6 +7,7 @@
 #![cfg_attr(test, allow(dead_code, reason = "napi's macro registers nothing in a test build"))]
 #![allow(unreachable_pub, reason = "napi's macro exposes these items to Node")]
 
+mod allocator;
 mod calls;
 mod closable;
 mod compose;

@@ -5,6 +5,7 @@ import { pathOf } from "../embed/module-source.ts";
 import { type Listening, Runtime } from "../embed/runtime.ts";
 import { exitCode, failureToTell } from "../errors.ts";
 import { Lifecycle, stopping } from "../lifecycle.ts";
+import { native } from "../native.ts";
 import { formatReference, parseReference } from "../oci/reference.ts";
 import { type CommonOptions, parseHost, parsePort, suggestPort, terminalFor, withCommonOptions } from "../options.ts";
 import { hostAndPort } from "../project/config/addresses.ts";
@@ -48,6 +49,8 @@ export function runCommand(program: Command): void {
     const terminal = terminalFor(options);
     // The configuration may not be readable, and then that is a line, too.
     if (process.env["TENON_SERVER_LOG_FORMAT"] === "json") Terminal.useJson();
+    // This process does nothing but serve, so its allocator need not keep memory for anything else.
+    native().keepLittleMemory();
     const pull = puller(options, terminal);
     const state = await readConfiguration(named, pull);
     const lifecycle = new Lifecycle();

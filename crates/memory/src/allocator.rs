@@ -12,7 +12,8 @@ const KEPT: i32 = 8 * 1024 * 1024;
 /// Maximum number of arenas. Threads share them at little cost, because guests have memory of their own.
 const ARENAS: i32 = 4;
 
-/// Makes the allocator keep little memory. Only the first call has an effect.
+/// Makes the allocator keep little memory. Only the first call has an effect. A program may call it, a library must not: it is
+/// a setting of the whole process.
 pub fn keep_little() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {

@@ -45,6 +45,8 @@ pub use response::{BodyError, ResponseBody};
 pub use runtime::{Runtime, SentAgain};
 pub use server::{Server, Socket};
 pub use telemetry::recent::RecentRequest;
+/// For programs that serve and do nothing else: it changes the allocator of the whole process.
+pub use tenon_memory::keep_little;
 
 #[cfg(test)]
 mod properties;

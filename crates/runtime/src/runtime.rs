@@ -89,7 +89,6 @@ impl Runtime {
     /// that cannot be served when not one can.
     pub async fn new(config: RuntimeConfig) -> Result<Self, RuntimeError> {
         config.limits.check().map_err(RuntimeError::Config)?;
-        tenon_memory::keep_little();
         let tls = config.tls.as_ref().map(|tls| Tls::load(&tls.certificate, &tls.key)).transpose()?;
         let engine = shared_engine(config.limits.max_concurrent)?;
 

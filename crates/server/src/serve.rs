@@ -17,6 +17,7 @@ use crate::signals::{End, HangUp, Signals};
 pub(crate) async fn run(options: RunOptions) -> Result<ExitCode, ServerError> {
     let configuration = Configuration::read(&options.configuration)?;
     tenon_log::start(options.log_level.name(), &configuration.log_format)?;
+    tenon_runtime::keep_little();
     let mut signals = Signals::new()?;
     let mut hang_up = HangUp::new()?;
     let (host, port) = (configuration.host.clone(), configuration.port);
