@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
-use tenon_trusted_folder::{digest, hex};
+use tenon_trusted_folder::digest;
 use wasmtime::component::Component;
 use wasmtime::{Config, Engine, Result};
 
@@ -99,7 +99,7 @@ pub unsafe fn load_ahead(engine: &Engine, path: &Path) -> io::Result<std::result
     let code = match state {
         Some(state) => {
             // As in the cache, code with this digest serves all components that differ in their memory only.
-            let machines = machine::entry(format!("ahead {}", hex(&state.group)).into());
+            let machines = machine::entry(format!("ahead {}", hex::encode(state.group)).into());
             let mut machines = machines.lock();
             let machine = match machines.find(engine) {
                 Some(machine) => Ok(machine),

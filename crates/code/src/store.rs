@@ -24,7 +24,7 @@ use std::sync::Arc;
 use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 use tenon_rewrite::inner_handler;
-use tenon_trusted_folder::{Folder, digest, hex};
+use tenon_trusted_folder::{Folder, digest};
 use wasmtime::component::Component;
 use wasmtime::{Engine, Result};
 
@@ -232,7 +232,7 @@ impl<'a> Store<'a> {
 
     /// Names code by its inputs: a digest, the cache format, and the engine's version and configuration.
     fn name(&self, digest: &[u8], extension: &str) -> String {
-        hex(digest) + &self.name_end(extension)
+        hex::encode(digest) + &self.name_end(extension)
     }
 
     /// The part of a name that all components for this engine have.

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
-use tenon_trusted_folder::{Folder, hex};
+use tenon_trusted_folder::Folder;
 use wasmtime::{Engine, Module, Result};
 
 /// Number of versions of a module that are kept.
@@ -29,7 +29,7 @@ pub fn load(engine: &Engine, bytes: &[u8], name: &str, cache: Option<&Path>) -> 
     };
     let mut hasher = DefaultHasher::new();
     engine.precompile_compatibility_hash().hash(&mut hasher);
-    let file = format!("{}-{:016x}.{name}", hex(&Sha256::digest(bytes)), hasher.finish());
+    let file = format!("{}-{:016x}.{name}", hex::encode(Sha256::digest(bytes)), hasher.finish());
     if folder.holds(&file) {
         // SAFETY: only this user and root can write to the folder, and the digest matches what this code wrote there.
         // So the bytes are wasmtime's output. Wasmtime itself refuses code of another version or configuration.

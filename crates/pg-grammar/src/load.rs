@@ -5,7 +5,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
-use tenon_trusted_folder::hex;
 use thiserror::Error;
 use wasmtime::{Config, Engine, InstancePre, Linker};
 
@@ -70,7 +69,7 @@ impl Grammar {
     /// The file cannot be read, or is another build of the parser.
     pub fn load(file: &Path, cache: Option<&Path>) -> Result<Self, GrammarError> {
         let bytes = std::fs::read(file).map_err(|reason| GrammarError::File { path: file.to_path_buf(), reason })?;
-        if hex(&Sha256::digest(&bytes)) != DIGEST {
+        if hex::encode(Sha256::digest(&bytes)) != DIGEST {
             return Err(GrammarError::OtherBuild(file.to_path_buf()));
         }
         let bytes = with_smaller_memory(bytes).ok_or_else(|| GrammarError::OtherBuild(file.to_path_buf()))?;

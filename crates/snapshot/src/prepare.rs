@@ -88,7 +88,7 @@ impl Files {
         let digest = SOURCES.iter().fold(digest, |digest, source| digest.chain_update(source)).finalize();
         let mut hasher = DefaultHasher::new();
         engine.precompile_compatibility_hash().hash(&mut hasher);
-        let key = hexadecimal(&digest[..16]);
+        let key = hex::encode(&digest[..16]);
         let name = |extension: &str| format!("{key}-{:016x}.{extension}", hasher.finish());
         Self { code: name("engine"), template: name("template") }
     }
@@ -105,7 +105,7 @@ pub fn revision() -> Result<String, SnapshotError> {
     let restoring = include_str!("../../rewrite/src/restore.rs");
     let digest =
         files.iter().fold(Sha256::new().chain_update(restoring), |digest, files| digest.chain_update(&files.code));
-    Ok(hexadecimal(&digest.finalize()[..16]))
+    Ok(hex::encode(&digest.finalize()[..16]))
 }
 
 /// Prepares a variant and stores it in `folder`. It computes on all cores for seconds.
@@ -164,10 +164,6 @@ fn store(folder: &Path, engine: &wasmtime::Engine, module: &[u8], code: &[u8]) -
         }
     }
     Ok(())
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Makes the component without memory, which imports only WASI.

@@ -152,7 +152,7 @@ impl Folder {
 
     fn is_as_noted(&self, name: &str, digest: &[u8]) -> bool {
         let Ok(noted) = fs::read_to_string(self.note(name)) else { return false };
-        if hex(digest) != noted {
+        if hex::encode(digest) != noted {
             tracing::warn!("a damaged file will be rebuilt: {}", self.shown(name).display());
             return false;
         }
@@ -177,7 +177,7 @@ impl Folder {
         if self.is_read_only {
             return Err(io::Error::new(io::ErrorKind::ReadOnlyFilesystem, "the folder is read-only"));
         }
-        let digest = hex(&Sha256::digest(content));
+        let digest = hex::encode(Sha256::digest(content));
         for (path, content) in [(self.file(name), content), (self.note(name), digest.as_bytes())] {
             let file = tempfile::Builder::new().prefix(PARTIAL).tempfile_in(&self.path)?;
             write_sparse(file.as_file(), content)?;
@@ -284,12 +284,6 @@ pub fn digest(file: &mut impl Read) -> io::Result<[u8; 32]> {
             Err(error) => return Err(error),
         }
     }
-}
-
-/// Formats bytes as lower-case hexadecimal digits.
-#[must_use]
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -7,4 +7,4 @@ mod private;
 mod seal;
 mod trusted_path;
 
-pub use folder::{Folder, digest, hex};
+pub use folder::{Folder, digest};
