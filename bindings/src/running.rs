@@ -36,7 +36,7 @@ impl Running {
         let task = tasks.remove(&call)?;
         if tasks.is_empty() {
             self.with_callback(|callback| {
-                // SAFETY: as above.
+                // SAFETY: this is the thread of `env`, which the callback belongs to, and the callback has not been closed.
                 unsafe { sys::napi_unref_threadsafe_function(env.raw(), callback) };
             });
         }

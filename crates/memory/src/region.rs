@@ -21,7 +21,7 @@ pub(crate) struct Region {
 
 // SAFETY: it is a range of addresses; its owners decide who reads and writes there.
 unsafe impl Send for Region {}
-// SAFETY: as above.
+// SAFETY: the methods with `&self` read no memory of the range; those that change its mapping are unsafe or only add rights.
 unsafe impl Sync for Region {}
 
 impl Region {

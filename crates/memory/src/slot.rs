@@ -109,12 +109,12 @@ impl Slot {
             self.region.allow(0, size)?;
             if let Some(image) = image {
                 let (file, offset) = image.file();
-                // SAFETY: as above.
+                // SAFETY: the caller promises that no memory is in the slot, so nobody uses the pages that the file replaces.
                 unsafe { self.region.map_file(image.start(), image.length(), file, offset)? };
             }
             self.image = image.cloned();
         } else if size < self.accessible {
-            // SAFETY: as above.
+            // SAFETY: the caller promises that no memory is in the slot, so nobody uses the pages that become inaccessible.
             unsafe { self.region.deny(size, self.accessible - size)? };
         } else {
             self.region.allow(self.accessible, size - self.accessible)?;
@@ -203,7 +203,7 @@ impl Slot {
         self.resident = restored.unwrap_or(0);
         if restored.is_none() {
             self.forget_pages();
-            // SAFETY: as above.
+            // SAFETY: the caller promises that nobody uses the slot's pages while they are reset.
             unsafe { self.region.give_back(0, self.accessible)? };
         }
         Ok(())
@@ -308,7 +308,7 @@ impl Slot {
         for run in unused {
             // Restoring would make it the slot's own again.
             self.written.faults = None;
-            // SAFETY: as above, and the pages equal the mapping below.
+            // SAFETY: the caller promises that nobody uses the pages; they equal the mapping below, so no byte changes.
             unsafe { self.region.give_back(run.start, run.len()) }.ok()?;
             given_back += run.len();
         }

@@ -114,7 +114,7 @@ fn the_memory_of_an_instance_that_lives_is_restored_unless_it_has_grown() {
         if round % 2 == 1 {
             running.fill(0, 2 * PAGE);
         }
-        // SAFETY: nothing runs.
+        // SAFETY: nothing runs in the instance.
         assert!(unsafe { memory.restore() });
         assert_eq!(running.bytes(), (place, before.clone()));
     }
@@ -122,11 +122,11 @@ fn the_memory_of_an_instance_that_lives_is_restored_unless_it_has_grown() {
     running.store(9_000, 0xaa);
     running.store(0, 0xaa);
     let (_, written) = running.bytes();
-    // SAFETY: as above.
+    // SAFETY: nothing runs in the instance, and the test uses its memory exclusively.
     unsafe { memory.release() };
     assert_eq!(running.bytes(), (place, written));
     assert_eq!(running.grow(1), 2);
-    // SAFETY: as above.
+    // SAFETY: nothing runs in the instance.
     assert!(!unsafe { memory.restore() });
     drop(running);
     // SAFETY: the instance is gone.
@@ -143,13 +143,13 @@ fn a_process_that_forked_restores_its_own_pages_and_not_its_parents() {
     let memory = running.memory.take().unwrap();
     let (_, before) = running.bytes();
     running.store(0, 0xaa);
-    // SAFETY: nothing runs.
+    // SAFETY: nothing runs in the instance.
     assert!(unsafe { memory.restore() });
     in_a_child(|| {
         for at in [9_000, 70_000, 2 * PAGE - 1] {
             running.store(at, 0xaa);
         }
-        // SAFETY: nothing runs.
+        // SAFETY: nothing runs in the instance.
         assert!(unsafe { memory.restore() });
         assert!(running.bytes().1 == before, "the child found what it had written");
     });
@@ -203,7 +203,7 @@ fn a_page_of_the_image_that_the_kernel_merged_with_zeros_is_restored() {
         assert!(began.elapsed().as_secs() < 60, "the kernel merges pages within a minute");
         std::thread::yield_now();
     }
-    // SAFETY: nothing runs.
+    // SAFETY: nothing runs in the instance.
     assert!(unsafe { memory.restore() });
     assert!(running.bytes().1 == before);
 }
@@ -362,7 +362,7 @@ fn a_memory_starts_with_the_size_of_its_image() {
             assert_eq!((running.load(8_192).unwrap(), running.load(end - 1).unwrap()), (byte, 0));
             assert_eq!(running.grow(1), pages);
             assert_eq!((running.load(end).unwrap(), running.grow(1_000)), (0, -1));
-            // SAFETY: as above.
+            // SAFETY: nothing runs in the instance, and nobody uses its memory.
             assert!(!unsafe { memory.restore() }, "it has grown");
         }
     }

@@ -32,7 +32,7 @@ pub(crate) struct SharedMemory {
 
 // SAFETY: the pointers are into the memory of the instance that owns this value, and are used with exclusive access to it.
 unsafe impl Send for SharedMemory {}
-// SAFETY: as above; `&self` does not read them.
+// SAFETY: no method reads or writes through the pointers with `&self`.
 unsafe impl Sync for SharedMemory {}
 
 impl SharedMemory {

@@ -120,7 +120,8 @@ impl Store<'_> {
             Some(Ok(file)) => file,
             _ => unnamed(&content)?,
         };
-        // SAFETY: as in `kept_state`. A file without a name is this process's own, which no longer writes to it.
+        // SAFETY: only this user and root can write to the folder, and its files are replaced and never written to. A file
+        // without a name is this process's own, which no longer writes to it.
         let image = unsafe { image_at(file, &trailer) }?;
         Ok(Code::new(machine, Some(image)))
     }

@@ -28,7 +28,7 @@ fn write(slot: &Slot, page: usize, byte: u8) {
 }
 
 fn read(slot: &Slot, page: usize) -> u8 {
-    // SAFETY: as above.
+    // SAFETY: the page is accessible, and nobody else writes to it.
     unsafe { slot.start().add(page * PAGE + 7).read_volatile() }
 }
 
@@ -89,7 +89,7 @@ fn pages_that_a_smaller_memory_grows_to_are_reset() {
             write(&slot, PAGES - 1, 1);
             reset(&mut slot);
             for _ in 0..3 {
-                // SAFETY: as above.
+                // SAFETY: the slot was reset.
                 unsafe { slot.prepare(None, PAGES / 2 * PAGE).unwrap() };
                 write(&slot, 0, 1);
                 reset(&mut slot);
@@ -140,7 +140,7 @@ fn pages_that_a_memory_could_not_grow_to_stay_inaccessible() {
         assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_DATA, &raw const limited) }, 0);
         assert!(slot.grow(1024 * PAGE).is_err());
         let unlimited = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, ..limited };
-        // SAFETY: as above.
+        // SAFETY: the structure is this function's, and the call only reads it.
         assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_DATA, &raw const unlimited) }, 0);
         let (start, end) = (slot.start().addr() + PAGE, slot.start().addr() + 1024 * PAGE);
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();

@@ -102,7 +102,7 @@ impl Layout {
     fn tables(&self, store: u64) -> impl Iterator<Item = (String, Table)> {
         self.each(|counts| counts.tables).map(move |(number, index)| {
             let item = Item { instance: InstanceId { store, number }, index };
-            // SAFETY: as above.
+            // SAFETY: a table's handle has this layout, too; its numbers are those of a table that the store has.
             (format!("table {index} of instance {number}"), unsafe { transmute::<Item, Table>(item) })
         })
     }
@@ -115,7 +115,7 @@ impl Layout {
         let flags = (0..self.flags).map(move |index| {
             (format!("flags of component instance {index}"), GlobalItem { store, instance: 0, kind: FLAGS, index })
         });
-        // SAFETY: as above.
+        // SAFETY: this is the layout of a global's handle; its numbers are those of a global or of flags that the store has.
         of_instances.chain(flags).map(|(name, item)| (name, unsafe { transmute::<GlobalItem, Global>(item) }))
     }
 }

@@ -225,7 +225,7 @@ fn forked(campaign: &Campaign) -> Outcome {
 /// Runs a check in a forked process. No other thread of this process may hold a lock that the child uses: the threads
 /// of Tokio are gone, and the test harness waits for its one test.
 fn in_a_child(run: impl FnOnce()) -> bool {
-    // SAFETY: see above; the child ends without unwinding into the parent's frames.
+    // SAFETY: no other thread holds a lock that the child uses, and the child ends without unwinding into the parent's frames.
     match unsafe { libc::fork() } {
         0 => {
             let sound = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_ok();

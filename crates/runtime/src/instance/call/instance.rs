@@ -136,7 +136,7 @@ impl Instance {
     /// Lets go of memory that it only reads.
     pub(crate) fn release(&mut self) {
         if let Some(memory) = &self.memory {
-            // SAFETY: as above.
+            // SAFETY: the instance is borrowed exclusively, and so is its memory; no code runs in it.
             unsafe { memory.release() };
         }
     }
