@@ -1,4 +1,9 @@
 //! The image for the module that is being instantiated.
+//!
+//! Wasmtime's `MemoryCreator` gets sizes only: neither the store nor the module, and a component cannot import a core memory. So the
+//! image cannot be passed to it as an argument. It is a thread-local during each poll of the instantiation, and the module is known
+//! by its declared size, which rewriting makes unique in its component (`tenon_rewrite::Apart`). The caller is told whether a memory
+//! has used the image.
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
