@@ -6,7 +6,7 @@ use napi_derive::napi;
 use tenon_compose::ComposeError;
 use tenon_log::LogError;
 use tenon_rewrite::delta::DeltaError;
-use tenon_runtime::RuntimeError;
+use tenon_runtime::{ConfigError, RuntimeError};
 use tenon_services::ServicesError;
 use tenon_snapshot::SnapshotError;
 use tenon_transport::AddressError;
@@ -59,6 +59,12 @@ impl From<DeltaError> for Failure {
 
 impl From<LogError> for Failure {
     fn from(error: LogError) -> Self {
+        Self::new("CONFIG", error.to_string())
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
         Self::new("CONFIG", error.to_string())
     }
 }

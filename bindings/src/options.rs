@@ -132,8 +132,7 @@ pub(crate) fn config(options: RuntimeOptions) -> Result<RuntimeConfig, Failure> 
         limits: limits(options.limits.unwrap_or_default())?,
         access_log: options.access_log.unwrap_or(false),
         otlp_endpoint: options.otlp_endpoint,
-        trusted_proxies: TrustedProxies::parse(&options.trusted_proxies.unwrap_or_default())
-            .map_err(|wrong| Failure::new("CONFIG", wrong))?,
+        trusted_proxies: TrustedProxies::parse(&options.trusted_proxies.unwrap_or_default())?,
         tls: options.tls.map(|tls| TlsFiles { certificate: tls.certificate.into(), key: tls.key.into() }),
         trust_compiled: options.trust_compiled.unwrap_or(false),
         cache: options.cache_dir.map(Into::into),
@@ -197,13 +196,13 @@ fn allow(given: &[String]) -> Result<Vec<Allow>, Failure> {
 }
 
 fn isolation(given: &str) -> Result<Isolation, Failure> {
-    given.parse().map_err(|wrong: String| Failure::new("CONFIG", wrong))
+    Ok(given.parse::<Isolation>()?)
 }
 
 fn limits(given: HashMap<String, f64>) -> Result<Limits, Failure> {
     let mut limits = Limits::default();
     for (name, value) in given {
-        limits.set(&name, whole(&name, value)?).map_err(|wrong| Failure::new("CONFIG", wrong))?;
+        limits.set(&name, whole(&name, value)?)?;
     }
     Ok(limits)
 }

@@ -36,6 +36,7 @@ mod server;
 mod telemetry;
 
 pub use config::environment::{SECRET_PREFIX, sidecar_token};
+pub use config::error::ConfigError;
 pub use config::{Isolation, LimitKey, Limits, ModulePolicy, ModuleSource, RuntimeConfig, TlsFiles, TrustedProxies};
 pub use error::RuntimeError;
 pub use executor::inline_poll::InlinePoll;

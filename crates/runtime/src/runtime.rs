@@ -88,7 +88,7 @@ impl Runtime {
     /// A limit out of its range, a name or a mount that is given twice, an engine that cannot be set up, or the first module
     /// that cannot be served when not one can.
     pub async fn new(config: RuntimeConfig) -> Result<Self, RuntimeError> {
-        config.limits.check().map_err(RuntimeError::Config)?;
+        config.limits.check().map_err(|wrong| RuntimeError::Config(wrong.to_string()))?;
         let tls = config.tls.as_ref().map(|tls| Tls::load(&tls.certificate, &tls.key)).transpose()?;
         let engine = shared_engine(config.limits.max_concurrent)?;
 

@@ -30,7 +30,7 @@ pub(crate) async fn into_cache(configuration: &Path) -> Result<ExitCode, ServerE
         return Err(ServerError::Usage("set TENON_CACHE_DIR to the folder for machine code".to_string()));
     };
     for name in ["startup_timeout_ms", "load_timeout_ms"] {
-        config.limits.set(name, COMPILE_MS).map_err(ServerError::Usage)?;
+        config.limits.set(name, COMPILE_MS).map_err(|wrong| ServerError::Usage(wrong.to_string()))?;
     }
     let modules = config.modules.len();
     let runtime = Runtime::new(config).await?;

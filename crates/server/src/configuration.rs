@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::Value;
 use tenon_runtime::{
-    Isolation, Limits, ModulePolicy, ModuleSource, RuntimeConfig, SECRET_PREFIX, TlsFiles, TrustedProxies,
+    ConfigError, Isolation, Limits, ModulePolicy, ModuleSource, RuntimeConfig, SECRET_PREFIX, TlsFiles, TrustedProxies,
 };
 use tenon_transport::{Allow, Sidecar};
 use tenon_work::{Declaration, QueueOptions, Tasks, Work, WorkError};
@@ -234,7 +234,7 @@ impl Configuration {
             allow: allow(&self.outbound_allow)
                 .map_err(|wrong| ServerError::Usage(format!("outboundAllow: {wrong}")))?,
             environment: environment(&self.env, &secrets),
-            isolation: self.isolation.parse().map_err(ServerError::Usage)?,
+            isolation: isolation(&self.isolation).map_err(ServerError::Usage)?,
             limits,
             access_log: self.access_log,
             otlp_endpoint: self.otlp_endpoint.clone(),
@@ -262,7 +262,7 @@ impl Module {
                 .map(|outbound| allow(&outbound.allow).map_err(|wrong| format!("outbound.allow: {wrong}")))
                 .transpose()?,
             environment,
-            isolation: self.isolation.as_deref().map(str::parse::<Isolation>).transpose()?,
+            isolation: self.isolation.as_deref().map(isolation).transpose()?,
             limits: self.limits.iter().map(|(name, value)| (name.clone(), *value)).collect(),
             mount: self.mount.clone(),
             host: self.host.clone(),
@@ -278,6 +278,10 @@ fn fixed(values: &Value) -> BTreeMap<String, Value> {
     let limits = values.get("limits").and_then(Value::as_object).into_iter().flatten();
     let limits = limits.filter(|(name, _)| Limits::KEYS.iter().any(|key| key.name == **name && !key.is_of_module()));
     of_server.chain(limits.map(|(name, value)| (format!("limits.{name}"), value.clone()))).collect()
+}
+
+fn isolation(text: &str) -> Result<Isolation, String> {
+    text.parse().map_err(|wrong: ConfigError| wrong.to_string())
 }
 
 fn allow(entries: &[String]) -> Result<Vec<Allow>, String> {

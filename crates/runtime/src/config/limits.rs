@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use crate::config::error::ConfigError;
+
 /// One limit, as data.
 #[derive(Clone, Copy, Debug)]
 pub struct LimitKey {
@@ -207,13 +209,14 @@ impl Limits {
     ///
     /// # Errors
     ///
-    /// An error text about the name or the value.
-    pub fn set(&mut self, name: &str, value: u64) -> Result<(), String> {
+    /// [`ConfigError::UnknownLimit`] or [`ConfigError::LimitOutOfRange`].
+    pub fn set(&mut self, name: &str, value: u64) -> Result<(), ConfigError> {
         let Some(key) = Self::KEYS.iter().find(|key| key.name == name) else {
-            return Err(format!("there is no limit {name}"));
+            return Err(ConfigError::UnknownLimit(name.to_string()));
         };
-        if !(key.min..=key.max).contains(&value) {
-            return Err(format!("{name} is {value}: it must be a whole number from {} to {}", key.min, key.max));
+        let LimitKey { name, min, max, .. } = *key;
+        if !(min..=max).contains(&value) {
+            return Err(ConfigError::LimitOutOfRange { name, value, min, max });
         }
         (key.set)(self, value);
         Ok(())
@@ -229,23 +232,20 @@ impl Limits {
     ///
     /// # Errors
     ///
-    /// An error text about a name or a value.
-    pub(crate) fn of_module(&self, own: &[(String, u64)]) -> Result<Self, String> {
+    /// A limit that a module cannot have, or whose value it cannot have.
+    pub(crate) fn of_module(&self, own: &[(String, u64)]) -> Result<Self, ConfigError> {
         let mut limits = self.clone();
         for (name, value) in own {
             let value = *value;
             if name == CONCURRENT_OF_MODULE {
                 if value == 0 || value > self.max_concurrent {
-                    return Err(format!(
-                        "max_concurrent is {value}: it must be a whole number from 1 to {}, the server's",
-                        self.max_concurrent
-                    ));
+                    return Err(ConfigError::ConcurrentOfModule { value, most: self.max_concurrent });
                 }
                 limits.max_concurrent_per_module = value;
                 continue;
             }
             if Self::KEYS.iter().any(|key| key.name == name && !key.is_of_module()) {
-                return Err(format!("{name} is a limit of the server, and not of a module"));
+                return Err(ConfigError::LimitOfServer(name.clone()));
             }
             limits.set(name, value)?;
         }
@@ -255,22 +255,19 @@ impl Limits {
             ("max_response_bytes", limits.max_response_bytes, self.max_response_bytes),
         ] {
             if own > most {
-                return Err(format!("{name} is {own}: it must be at most {most}, the server's"));
+                return Err(ConfigError::LimitAboveServer { name, value: own, most });
             }
         }
         Ok(limits)
     }
 
     /// Checks that every limit is within its range; the error names the first that is not.
-    pub(crate) fn check(&self) -> Result<(), String> {
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
         let mut copy = self.clone();
         Self::KEYS.iter().try_for_each(|key| copy.set(key.name, (key.get)(self)))?;
         let least = self.largest_body().saturating_mul(3).saturating_add(MIB);
         match self.max_buffered_bytes {
-            bytes @ 1.. if bytes < least => Err(format!(
-                "max_buffered_bytes is {bytes}: it must be at least {least}, which is 1 MiB and three times the larger of \
-                 max_body_bytes and max_response_bytes; or 0"
-            )),
+            value @ 1.. if value < least => Err(ConfigError::BufferTooSmall { value, least }),
             _ => Ok(()),
         }
     }
@@ -333,13 +330,13 @@ mod tests {
         let own = |name: &str, value: u64| Limits::default().of_module(&[(name.to_string(), value)]);
         assert_eq!(own("max_concurrent", 8).unwrap().concurrent_per_module(), 8);
         assert_eq!(own("memory_limit_bytes", MIB).unwrap().memory_limit_bytes, MIB);
-        assert!(own("max_concurrent", 129).unwrap_err().contains("from 1 to 128"));
-        assert!(own("max_concurrent", 0).unwrap_err().contains("from 1 to 128"));
-        assert!(own("max_queued", 1).unwrap_err().contains("a limit of the server"));
-        assert!(own("max_concurrent_per_module", 1).unwrap_err().contains("a limit of the server"));
-        assert!(own("max_body_bytes", 11 * MIB).unwrap_err().contains("at most 10485760"));
-        assert!(own("request_timeout_ms", 0).unwrap_err().contains("from 1 to"));
-        assert!(own("no_such_limit", 1).unwrap_err().contains("no_such_limit"));
+        assert!(own("max_concurrent", 129).unwrap_err().to_string().contains("from 1 to 128"));
+        assert!(own("max_concurrent", 0).unwrap_err().to_string().contains("from 1 to 128"));
+        assert!(own("max_queued", 1).unwrap_err().to_string().contains("a limit of the server"));
+        assert!(own("max_concurrent_per_module", 1).unwrap_err().to_string().contains("a limit of the server"));
+        assert!(own("max_body_bytes", 11 * MIB).unwrap_err().to_string().contains("at most 10485760"));
+        assert!(own("request_timeout_ms", 0).unwrap_err().to_string().contains("from 1 to"));
+        assert!(own("no_such_limit", 1).unwrap_err().to_string().contains("no_such_limit"));
         let known = |name: &&str| Limits::KEYS.iter().any(|key| key.name == *name);
         assert!(OF_MODULE.iter().all(known));
     }
@@ -349,13 +346,13 @@ mod tests {
         let mut limits = Limits::default();
         limits.set("max_body_bytes", 5).unwrap();
         assert_eq!(limits.max_body_bytes, 5);
-        assert!(limits.set("max_concurrent", 0).unwrap_err().contains("from 1 to 10000"));
-        assert!(limits.set("no_such_limit", 1).unwrap_err().contains("no_such_limit"));
+        assert!(limits.set("max_concurrent", 0).unwrap_err().to_string().contains("from 1 to 10000"));
+        assert!(limits.set("no_such_limit", 1).unwrap_err().to_string().contains("no_such_limit"));
         limits.set("max_buffered_bytes", 64 * MIB).unwrap();
-        assert!(limits.check().unwrap_err().contains("at least 202375168"));
+        assert!(limits.check().unwrap_err().to_string().contains("at least 202375168"));
         limits.max_response_bytes = 10 * MIB;
         assert_eq!((limits.check(), limits.buffered_bytes()), (Ok(()), 64 * MIB));
         limits.max_queued = u64::MAX;
-        assert!(limits.check().unwrap_err().starts_with("max_queued is"));
+        assert!(limits.check().unwrap_err().to_string().starts_with("max_queued is"));
     }
 }

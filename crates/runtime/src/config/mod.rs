@@ -1,6 +1,7 @@
 //! The configuration of a runtime, with all defaults.
 
 pub(crate) mod environment;
+pub(crate) mod error;
 mod limits;
 mod outbound;
 mod policy;
@@ -13,6 +14,8 @@ use std::str::FromStr;
 
 use bytes::Bytes;
 use tenon_transport::{Allow, Sidecar};
+
+use self::error::ConfigError;
 
 pub use limits::{LimitKey, Limits};
 pub(crate) use limits::{count, ms, size};
@@ -79,13 +82,13 @@ pub enum Isolation {
 }
 
 impl FromStr for Isolation {
-    type Err = String;
+    type Err = ConfigError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, ConfigError> {
         match text {
             "request" => Ok(Self::Request),
             "shared" => Ok(Self::Shared),
-            other => Err(format!("isolation is \"{other}\": it must be \"request\" or \"shared\"")),
+            other => Err(ConfigError::Isolation(other.to_string())),
         }
     }
 }

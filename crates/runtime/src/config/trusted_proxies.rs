@@ -4,6 +4,8 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
+use crate::config::error::ConfigError;
+
 /// The addresses of proxies whose `X-Forwarded-*` headers are believed.
 #[derive(Clone, Debug, Default)]
 pub struct TrustedProxies(Vec<IpNet>);
@@ -14,13 +16,11 @@ impl TrustedProxies {
     /// # Errors
     ///
     /// The first entry that is neither.
-    pub fn parse<T: AsRef<str>>(entries: &[T]) -> Result<Self, String> {
+    pub fn parse<T: AsRef<str>>(entries: &[T]) -> Result<Self, ConfigError> {
         let parse = |entry: &T| {
             let entry = entry.as_ref();
             let address = entry.parse::<IpAddr>().map(|address| IpNet::from(address.to_canonical()));
-            address.or_else(|_| entry.parse::<IpNet>()).map_err(|_| {
-                format!("trusted_proxies: \"{entry}\" is neither an address such as 10.0.0.7 nor a network such as 10.0.0.0/8")
-            })
+            address.or_else(|_| entry.parse::<IpNet>()).map_err(|_| ConfigError::TrustedProxy(entry.to_string()))
         };
         entries.iter().map(parse).collect::<Result<_, _>>().map(Self)
     }
@@ -42,7 +42,7 @@ mod tests {
     fn entries_are_addresses_or_networks() {
         assert!(TrustedProxies::parse(&["10.0.0.0/8", "::1", "127.0.0.1", "fd00::/8"]).is_ok());
         for wrong in ["", "10.0.0", "localhost", "10.0.0.0/33", "*"] {
-            assert!(TrustedProxies::parse(&[wrong]).unwrap_err().contains(&format!("\"{wrong}\"")));
+            assert!(TrustedProxies::parse(&[wrong]).unwrap_err().to_string().contains(&format!("\"{wrong}\"")));
         }
     }
 }
