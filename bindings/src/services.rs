@@ -46,7 +46,7 @@ impl Services {
         let start = async move {
             let host = options.host.unwrap_or_else(|| "127.0.0.1".to_string());
             let host: IpAddr =
-                host.parse().map_err(|_| Failure::new("CONFIG", format!("`{host}` is no IP address")))?;
+                host.parse().map_err(|_| Failure::new("CONFIG", format!("`{host}` must be an IP address")))?;
             let options = DevOptions {
                 folder: options.folder.into(),
                 host,

@@ -119,7 +119,7 @@ pub(crate) fn link(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
 }
 
 /// The calls of one request.
-pub(crate) struct Calls {
+pub(crate) struct OutboundCalls {
     /// Calls that were started, which is the number of the last one.
     started: u32,
     running: FuturesUnordered<Running>,
@@ -186,7 +186,7 @@ pub(crate) struct Observed {
     most: usize,
 }
 
-impl Calls {
+impl OutboundCalls {
     #[cfg(test)]
     pub(crate) fn observed(&self) -> Observed {
         // `Host` compares its account.
@@ -452,7 +452,8 @@ impl Sending {
         let mut request = lift(request, has_more, most_fields).map_err(|detail| failure(Reason::Invalid, detail))?;
         if let Some(token) = token {
             let sent = HeaderValue::try_from(format!("Bearer {token}"));
-            let sent = sent.map_err(|_| failure(Reason::Invalid, "the token of the sidecar is no header's value"))?;
+            let sent =
+                sent.map_err(|_| failure(Reason::Invalid, "the token of the sidecar must be the value of a header"))?;
             request.headers_mut().entry(AUTHORIZATION).or_insert(sent);
         }
         let length = request.body().len();
@@ -646,16 +647,16 @@ fn at_sidecar(text: &str, environment: &[(String, String)]) -> Option<(String, O
 /// Converts a record to a request. The error describes an invalid one, without values of the guest's.
 fn lift(record: Request, has_more: bool, most_fields: usize) -> Result<http::Request<Bytes>, String> {
     let Request { method, url, headers: fields, body, .. } = record;
-    let method = Method::from_bytes(method.as_bytes()).map_err(|_| "its method is none of HTTP")?;
+    let method = Method::from_bytes(method.as_bytes()).map_err(|_| "its method must be a token, as HTTP has it")?;
     if method == Method::CONNECT {
-        return Err("a call opens no tunnel (CONNECT)".to_string());
+        return Err("its method must not be CONNECT: a call opens no tunnel".to_string());
     }
     if url.contains('#') {
-        return Err("its URL has a fragment".to_string());
+        return Err("its URL must not have a fragment".to_string());
     }
-    let uri = Uri::try_from(url).map_err(|error| format!("its URL is none: {error}"))?;
+    let uri = Uri::try_from(url).map_err(|error| format!("its URL must be valid: {error}"))?;
     if !matches!(uri.scheme(), Some(scheme) if *scheme == Scheme::HTTP || *scheme == Scheme::HTTPS) {
-        return Err("its URL does not begin with http:// or https://".to_string());
+        return Err("its URL must begin with http:// or https://".to_string());
     }
     let body = Bytes::from(body.unwrap_or_default());
     let mut request = http::Request::new(body);
@@ -663,24 +664,25 @@ fn lift(record: Request, has_more: bool, most_fields: usize) -> Result<http::Req
     *request.uri_mut() = uri;
     let bytes = fields.iter().fold(0_usize, |sum, (name, value)| sum + name.len() + value.len());
     if bytes > most_fields {
-        return Err(format!("its headers are larger than {most_fields} bytes (max_fields_bytes)"));
+        return Err(format!("its headers must not be larger than {most_fields} bytes (max_fields_bytes)"));
     }
     let length = HeaderValue::from(request.body().len());
     let headers = request.headers_mut();
-    let too_many = |_| "it has too many headers";
+    let too_many = |_| "it must not have that many headers";
     headers.try_reserve(fields.len()).map_err(too_many)?;
     for (name, value) in fields {
-        let name = HeaderName::try_from(name).map_err(|_| "the name of a header is none of HTTP")?;
-        let value = HeaderValue::try_from(value).map_err(|_| format!("the value of {name} is none of HTTP"))?;
+        let name = HeaderName::try_from(name).map_err(|_| "the name of a header must be a token, as HTTP has it")?;
+        let value =
+            HeaderValue::try_from(value).map_err(|_| format!("the value of {name} must have no control characters"))?;
         if is_forbidden(&name) {
-            return Err(format!("{name} is the host's to set"));
+            return Err(format!("{name} must not be set: the host sets it"));
         }
         if name == CONTENT_LENGTH {
             if has_more {
-                return Err("the length of a streamed body is not known".to_string());
+                return Err("content-length must not be set for a streamed body".to_string());
             }
             if value != length {
-                return Err("its content-length is not the length of its body".to_string());
+                return Err("content-length must be the length of its body".to_string());
             }
             // The connection adds it.
             continue;

@@ -22,7 +22,7 @@ use crate::config::size;
 use crate::instance::account::{Account, Charge, LIMIT, RESOURCE_BYTES, TableCharge, beyond};
 use crate::instance::bounds::Bounds;
 use crate::instance::caller::Caller;
-use crate::instance::calls::{self, Calls};
+use crate::instance::calls::{self, OutboundCalls};
 use crate::instance::egress::Egress;
 use crate::instance::guest_log::GuestLog;
 use crate::instance::holding;
@@ -38,7 +38,7 @@ pub(crate) struct Host {
     http: WasiHttpCtx,
     pub(crate) egress: Egress,
     /// The calls of the request by `sdk:core/calls`.
-    pub(crate) calls: Calls,
+    pub(crate) calls: OutboundCalls,
     pub(crate) log: GuestLog,
     pub(crate) table: ResourceTable,
     pub(crate) bounds: Bounds,
@@ -77,7 +77,8 @@ impl Host {
         #[cfg(test)]
         let account = Account::noting(account.most(), &shared_state.peak);
         let egress = Egress::new(shared_state, module, caller, account.clone());
-        let (calls, bounds, started) = (Calls::new(limits, account.clone()), Bounds::new(limits), Instant::now());
+        let (calls, bounds, started) =
+            (OutboundCalls::new(limits, account.clone()), Bounds::new(limits), Instant::now());
         let (resources, tasks) = (TableCharge::new(&account), account.charge());
         Self {
             wasi,

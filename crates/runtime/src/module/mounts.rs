@@ -81,13 +81,12 @@ fn check_path(path: &str) -> Result<(), String> {
     let is_segment = |segment: &str| !matches!(segment, "" | "." | "..") && segment.chars().all(unreserved);
     let Some(rest) = path.strip_prefix('/').filter(|rest| rest.split('/').all(is_segment)) else {
         return Err(
-            "is no path such as / or /shop: it has letters, digits, -, ., _ and ~ between slashes, and none at \
-                    its end"
+            "must be a path such as / or /shop: letters, digits, -, ., _ and ~ between slashes, and no slash at its end"
                 .to_string(),
         );
     };
     match rest.split('/').next().filter(|first| OWN.contains(first)) {
-        Some(own) => Err(format!("is not free: /{own} is the server's own")),
+        Some(own) => Err(format!("must not begin with /{own}, which is the server's own")),
         None => Ok(()),
     }
 }
@@ -154,10 +153,10 @@ mod tests {
     fn a_mount_that_cannot_be_is_refused() {
         let error = |modules: &[ModuleSource]| Mounts::of(modules).map(drop).unwrap_err().to_string();
         for mount in ["", "shop", "/shop/", "//", "/a//b", "/a/../b", "/a?b", "/a%2fb", "/a b"] {
-            assert!(error(&[mounted("a", None, Some(mount))]).contains("is no path such as"), "{mount}");
+            assert!(error(&[mounted("a", None, Some(mount))]).contains("must be a path such as"), "{mount}");
         }
         for mount in ["/run", "/run/x", "/health", "/ready", "/metrics/x"] {
-            assert!(error(&[mounted("a", None, Some(mount))]).contains("is the server's own"), "{mount}");
+            assert!(error(&[mounted("a", None, Some(mount))]).contains("the server's own"), "{mount}");
         }
         for host in ["", "a:80", "a b", "http://a", "a/b", "%61", "[::1]:80"] {
             assert!(error(&[mounted("a", Some(host), None)]).contains("must be a host name"), "{host}");

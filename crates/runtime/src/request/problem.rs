@@ -151,7 +151,7 @@ impl fmt::Display for Problem {
             }
             Self::LongMethod => f.write_str("no method has a name as long as that"),
             Self::InvalidTarget => f.write_str("the request's target has a form that its method has no use for"),
-            Self::NoTunnel => f.write_str("this server is no proxy"),
+            Self::NoTunnel => f.write_str("this server is not a proxy"),
             Self::NotFound => f.write_str("no module is mounted here; each is served under /run/<module>/"),
             Self::NotServedHere => f.write_str("this address does not serve that path"),
             Self::UnknownModule(name) => write!(f, "no module is called {name}"),

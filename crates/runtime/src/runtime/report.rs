@@ -27,7 +27,7 @@ pub(super) fn ended(
         match ended {
             Ok(instance) => module.keep(instance),
             Err(failure) => {
-                log(&module.info, &caller, "what follows came after the answer");
+                log(&module.info, &caller, "the following lines came after the answer");
                 report(&module.info, &caller, &failure);
             }
         }
@@ -49,7 +49,7 @@ pub(super) fn stalled(module: &Arc<Module>, caller: &Caller, limit: u64) -> impl
 pub(super) fn report_cut(module: &ModuleInfo, caller: &Caller, cut: &Cut) {
     match cut {
         Cut::Failed(failure) => {
-            log(module, caller, "what follows came after the start of the answer");
+            log(module, caller, "the following lines came after the start of the answer");
             report(module, caller, failure);
         }
         // A generator that waits for something runs its `finally` behind that, which may take longer than the module is given.

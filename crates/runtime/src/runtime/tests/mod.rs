@@ -42,15 +42,15 @@ fn small() -> Limits {
     Limits { max_concurrent: 4, ..Limits::default() }
 }
 
-struct Answer {
+struct Received {
     status: StatusCode,
     headers: http::HeaderMap,
     body: Bytes,
 }
 
-async fn send(runtime: &Runtime, request: Request<Full<Bytes>>) -> Answer {
+async fn send(runtime: &Runtime, request: Request<Full<Bytes>>) -> Received {
     let (parts, body) = runtime.handle(request).await.into_parts();
-    Answer { status: parts.status, headers: parts.headers, body: body.collect().await.unwrap().to_bytes() }
+    Received { status: parts.status, headers: parts.headers, body: body.collect().await.unwrap().to_bytes() }
 }
 
 fn request(method: &str, path: &str, body: impl Into<Bytes>) -> Request<Full<Bytes>> {
@@ -67,7 +67,7 @@ async fn until(condition: impl Fn() -> bool) {
     tokio::time::timeout(Duration::from_secs(60), waiting).await.expect("the condition comes true");
 }
 
-async fn get(runtime: &Runtime, path: &str) -> Answer {
+async fn get(runtime: &Runtime, path: &str) -> Received {
     send(runtime, request("GET", path, "")).await
 }
 
