@@ -18,14 +18,14 @@ use napi_derive::napi;
 use tenon_runtime::InlinePoll;
 
 use crate::failure::{Failure, NativeFailure, promise};
-use crate::request::{Answer, AnswerBody, NativeResponse, RequestBody, Whole, lift, lower, whole};
+use crate::request::{ModuleBody, ModuleResponse, NativeResponse, RequestBody, Whole, lift, lower, whole};
 use crate::running::Running;
 use crate::runtime::{Runtime, Shared};
 use crate::streams::Streams;
 use crate::uploads::Uploads;
 
 /// The outcome of a call.
-type Outcome = std::result::Result<Answer, Failure>;
+type Outcome = std::result::Result<ModuleResponse, Failure>;
 
 /// A call that goes on.
 type Call = Pin<Box<dyn Future<Output = Outcome> + Send>>;
@@ -68,7 +68,7 @@ impl Calls {
             let cancelled = ended.remove(told.env, call).is_none();
             Ok(FnArgs::from(match outcome {
                 // Nobody would read it. It ends as it is dropped.
-                Ok((_, AnswerBody::Streamed(_))) if cancelled => (call, None, Some(broken_off().into())),
+                Ok((_, ModuleBody::Streamed(_))) if cancelled => (call, None, Some(broken_off().into())),
                 Ok(answer) => (call, Some(lift(answer, &kept)), None),
                 Err(failure) => (call, None, Some(failure.into())),
             }))
@@ -175,10 +175,10 @@ impl Calls {
         Box::pin(async move {
             let (parts, body) = runtime?.handle(request?).await.into_parts();
             if body.is_streamed() {
-                return Ok((parts, AnswerBody::Streamed(body)));
+                return Ok((parts, ModuleBody::Streamed(body)));
             }
             let body = body.collect().await.map_err(|error| Failure::new("RESPONSE", error.to_string()))?;
-            Ok((parts, AnswerBody::Whole(body.to_bytes())))
+            Ok((parts, ModuleBody::Whole(body.to_bytes())))
         })
     }
 

@@ -13,10 +13,10 @@ use crate::streams::Streams;
 use crate::uploads::Upload;
 
 /// A response of the `http` crate with its body.
-pub(crate) type Answer = (Parts, AnswerBody);
+pub(crate) type ModuleResponse = (Parts, ModuleBody);
 
 /// The body of a response.
-pub(crate) enum AnswerBody {
+pub(crate) enum ModuleBody {
     Whole(Bytes),
     Streamed(ResponseBody),
 }
@@ -57,7 +57,7 @@ pub(crate) fn lower(head: &[u8], body: RequestBody) -> std::result::Result<http:
 }
 
 /// A response for JavaScript. The body of a streamed one is kept in `streams`.
-pub(crate) fn lift((parts, body): Answer, streams: &Streams) -> NativeResponse {
+pub(crate) fn lift((parts, body): ModuleResponse, streams: &Streams) -> NativeResponse {
     let mut head = Vec::with_capacity(256);
     for (name, value) in &parts.headers {
         if !head.is_empty() {
@@ -68,8 +68,8 @@ pub(crate) fn lift((parts, body): Answer, streams: &Streams) -> NativeResponse {
         head.extend_from_slice(value.as_bytes());
     }
     let (body, stream) = match body {
-        AnswerBody::Whole(body) => (body, None),
-        AnswerBody::Streamed(body) => (Bytes::new(), Some(streams.add(body))),
+        ModuleBody::Whole(body) => (body, None),
+        ModuleBody::Streamed(body) => (Bytes::new(), Some(streams.add(body))),
     };
     NativeResponse { status: parts.status.as_u16(), head: Latin1(head), body: Whole(body), stream }
 }

@@ -144,7 +144,7 @@ impl<'a> Outline<'a> {
 
     /// Returns the range of a component.
     #[must_use]
-    pub fn place(&self, component: u32) -> Option<Range<usize>> {
+    pub fn range(&self, component: u32) -> Option<Range<usize>> {
         self.components.get(component as usize)?.clone()
     }
 

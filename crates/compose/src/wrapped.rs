@@ -83,8 +83,8 @@ pub fn wrap(engine: &[u8], kind: Kind) -> Vec<u8> {
 
 fn put(engine: &[u8], kind: Kind, rest: &[u8]) -> Vec<u8> {
     let wrapper = kind.wrapper();
-    let Some(place) = Wrapped::of(wrapper) else { return Vec::new() };
-    let mut made = wrapper[..place.section].to_vec();
+    let Some(wrapped) = Wrapped::of(wrapper) else { return Vec::new() };
+    let mut made = wrapper[..wrapped.section].to_vec();
     made.reserve(wrapper.len() + engine.len() + rest.len());
     made.push(CORE_MODULE);
     let mut length = engine.len();
@@ -94,7 +94,7 @@ fn put(engine: &[u8], kind: Kind, rest: &[u8]) -> Vec<u8> {
     }
     made.push(length as u8);
     made.extend_from_slice(engine);
-    made.extend_from_slice(&wrapper[place.engine.end..]);
+    made.extend_from_slice(&wrapper[wrapped.engine.end..]);
     made.extend_from_slice(rest);
     made
 }
@@ -130,7 +130,7 @@ fn attached(component: &[u8]) -> Option<(Range<usize>, Vec<Part<'_>>)> {
         let names = (export.to_owned(), argument.name.to_owned());
         match parts.iter_mut().find(|(known, _)| *known == instance) {
             Some((_, part)) => part.exports.push(names),
-            None => parts.push((instance, Part { bytes: &component[outline.place(*part)?], exports: vec![names] })),
+            None => parts.push((instance, Part { bytes: &component[outline.range(*part)?], exports: vec![names] })),
         }
     }
     if parts.is_empty() {
@@ -138,7 +138,7 @@ fn attached(component: &[u8]) -> Option<(Range<usize>, Vec<Part<'_>>)> {
     }
     // In the order in which they were attached.
     parts.sort_by_key(|(instance, _)| *instance);
-    Some((outline.place(*handler)?, parts.into_iter().map(|(_, part)| part).collect()))
+    Some((outline.range(*handler)?, parts.into_iter().map(|(_, part)| part).collect()))
 }
 
 /// Returns whether an argument is an import under its own name, in any version.

@@ -148,13 +148,13 @@ fn runtime() -> &'static Runtime {
 }
 
 #[derive(Debug, PartialEq)]
-struct Answer {
+struct Received {
     status: StatusCode,
     headers: HeaderMap,
     body: Bytes,
 }
 
-fn send(request: Request<Full<Bytes>>) -> Answer {
+fn send(request: Request<Full<Bytes>>) -> Received {
     let runtime = runtime();
     tokio().block_on(async {
         let (mut parts, body) = Response::<ResponseBody>::into_parts(runtime.handle(request).await);
@@ -163,7 +163,7 @@ fn send(request: Request<Full<Bytes>>) -> Answer {
         // The interfaces describe a failure with different words.
         let (headers, body) =
             if parts.status.is_server_error() { (HeaderMap::new(), Bytes::new()) } else { (parts.headers, body) };
-        Answer { status: parts.status, headers, body }
+        Received { status: parts.status, headers, body }
     })
 }
 

@@ -76,24 +76,24 @@ async fn serve<L: Listen, S: Serve<L::Connection>>(
     server: Arc<S>,
     mut stopped: watch::Receiver<bool>,
 ) {
-    let places = Arc::new(Semaphore::new(bounds.max_connections));
+    let permits = Arc::new(Semaphore::new(bounds.max_connections));
     let mut tasks = JoinSet::new();
-    let begin = |tasks: &mut JoinSet<()>, connection, place: Option<OwnedSemaphorePermit>| {
+    let begin = |tasks: &mut JoinSet<()>, connection, permit: Option<OwnedSemaphorePermit>| {
         if let Some(serving) = Arc::clone(&server).serve(connection) {
             tasks.spawn(async move {
                 serving.await;
-                drop(place);
+                drop(permit);
             });
         }
     };
     loop {
         let accept = async {
-            let place = Arc::clone(&places).acquire_owned().await.ok();
-            (listener.accept().await, place)
+            let permit = Arc::clone(&permits).acquire_owned().await.ok();
+            (listener.accept().await, permit)
         };
         tokio::select! {
-            (accepted, place) = accept => match accepted {
-                Ok(connection) => begin(&mut tasks, connection, place),
+            (accepted, permit) = accept => match accepted {
+                Ok(connection) => begin(&mut tasks, connection, permit),
                 Err(error) => pause_after(&error).await,
             },
             _ = stopped.changed() => break,
@@ -101,8 +101,8 @@ async fn serve<L: Listen, S: Serve<L::Connection>>(
         }
     }
     for connection in listener.close() {
-        let Ok(place) = Arc::clone(&places).try_acquire_owned() else { break };
-        begin(&mut tasks, connection, Some(place));
+        let Ok(permit) = Arc::clone(&permits).try_acquire_owned() else { break };
+        begin(&mut tasks, connection, Some(permit));
     }
     let ended = async { while tasks.join_next().await.is_some() {} };
     if tokio::time::timeout(bounds.shutdown_timeout, ended).await.is_err() {

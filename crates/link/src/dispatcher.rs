@@ -29,12 +29,12 @@ use crate::error::LinkError;
 use crate::limits::number_of;
 use crate::module::Function;
 
-/// The engine's table, and the dispatcher's place in it (`crates/engine/src/linked.c`).
+/// The engine's table, and the dispatcher's index in it (`crates/engine/src/linked.c`).
 const TABLE: &str = "__indirect_function_table";
-const PLACE: u32 = 1;
+const DISPATCHER_INDEX: u32 = 1;
 
-/// Refuses an engine that has no place for the dispatcher.
-pub(crate) fn require_place(engine: &[u8]) -> Result<(), LinkError> {
+/// Refuses an engine that has no table for the dispatcher.
+pub(crate) fn require_table(engine: &[u8]) -> Result<(), LinkError> {
     for section in sections(engine, PREAMBLE..engine.len()).map_err(LinkError::engine)? {
         if section.id != EXPORT {
             continue;
@@ -45,7 +45,7 @@ pub(crate) fn require_place(engine: &[u8]) -> Result<(), LinkError> {
             }
         }
     }
-    Err(LinkError::engine("it has no place for modules"))
+    Err(LinkError::engine("it exports no table for modules"))
 }
 
 /// Import module with the engine's exports. The others are the numbers of the imported modules.
@@ -118,7 +118,7 @@ pub(crate) fn dispatcher(modules: &[Callable<'_>]) -> Module {
         EntityType::Table(TableType {
             element_type: RefType::FUNCREF,
             table64: false,
-            minimum: (PLACE + 1).into(),
+            minimum: (DISPATCHER_INDEX + 1).into(),
             maximum: None,
             shared: false,
         }),
@@ -157,10 +157,10 @@ pub(crate) fn dispatcher(modules: &[Callable<'_>]) -> Module {
         shared: false,
     });
     let start = ConstExpr::i32_const(0);
-    let place = ConstExpr::i32_const(PLACE.cast_signed());
+    let index = ConstExpr::i32_const(DISPATCHER_INDEX.cast_signed());
     let unpacking: Vec<u32> = (first..first + count).collect();
     elements.active(Some(FUNCTIONS), &start, Elements::Functions(Cow::Owned(unpacking)));
-    elements.active(Some(ENGINE_TABLE), &place, Elements::Functions(Cow::Owned(vec![first + count])));
+    elements.active(Some(ENGINE_TABLE), &index, Elements::Functions(Cow::Owned(vec![first + count])));
 
     let mut module = Module::new();
     module.section(&types).section(&imports).section(&defined).section(&tables).section(&elements).section(&code);
@@ -228,10 +228,10 @@ fn dispatch(modules: &[Callable<'_>], count: u32, memories: u32) -> Body {
             when(body, A, low, |body| {
                 when(body, B, high, |body| {
                     for (index, number) in [function, memory].into_iter().enumerate() {
-                        let place = MemArg { offset: (index * 4) as u64, align: 2, memory_index: OWN };
+                        let argument = MemArg { offset: (index * 4) as u64, align: 2, memory_index: OWN };
                         run(
                             body,
-                            &[Instruction::LocalGet(C), Instruction::I32Const(number), Instruction::I32Store(place)],
+                            &[Instruction::LocalGet(C), Instruction::I32Const(number), Instruction::I32Store(argument)],
                         );
                     }
                     answer(body, &[Instruction::I32Const(1)]);

@@ -40,7 +40,7 @@ use wasm_encoder::{ComponentSection, ModuleSection, RawSection};
 use wasmparser::{Instance, InstanceSectionReader};
 
 use crate::copying::{Copies, Copying};
-use crate::dispatcher::{Callable, dispatcher, require_place};
+use crate::dispatcher::{Callable, dispatcher, require_table};
 use crate::instances::Instances;
 use crate::limits::number_of;
 
@@ -98,7 +98,7 @@ pub fn link(component: &[u8], linked: &[Linked<'_>]) -> Result<Vec<u8>, LinkErro
     let imported = imported.collect::<Result<Vec<_>, _>>()?;
     check_counts(&linked, &imported)?;
     let found = EngineModule::find(component).map_err(LinkError::engine)?;
-    require_place(&component[found.content(found.path.len())])?;
+    require_table(&component[found.content(found.path.len())])?;
     // The component that contains the engine may be nested in others.
     let depth = found.path.len().saturating_sub(1);
     let around = found.content(depth);

@@ -141,7 +141,7 @@ fn an_engine_without_a_place_for_modules_is_refused() {
     let bytes = wat::parse_str(WITHOUT_MEMORY).unwrap();
     let modules = [Linked { id: ONE, name: "m.wasm", bytes: &bytes }];
     let refused = link(&wat::parse_str(&text).unwrap(), &modules).unwrap_err();
-    assert!(refused.to_string().contains("no place for modules"));
+    assert!(refused.to_string().contains("no table for modules"));
 }
 
 #[test]

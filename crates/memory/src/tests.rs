@@ -105,7 +105,7 @@ fn the_memory_of_an_instance_that_lives_is_restored_unless_it_has_grown() {
     let image = image(&[5; 5_000]);
     let mut running = Running::new(&module, Some(&image));
     let memory = running.memory.take().unwrap();
-    let (place, before) = running.bytes();
+    let (address, before) = running.bytes();
     for round in 0..4 {
         for at in [0, 8_191, 8_192, 13_191, 13_192, 2 * PAGE - 1] {
             running.store(at, 0xaa);
@@ -116,7 +116,7 @@ fn the_memory_of_an_instance_that_lives_is_restored_unless_it_has_grown() {
         }
         // SAFETY: nothing runs in the instance.
         assert!(unsafe { memory.restore() });
-        assert_eq!(running.bytes(), (place, before.clone()));
+        assert_eq!(running.bytes(), (address, before.clone()));
     }
     // Released pages are mapped again, and no written byte is lost.
     running.store(9_000, 0xaa);
@@ -124,7 +124,7 @@ fn the_memory_of_an_instance_that_lives_is_restored_unless_it_has_grown() {
     let (_, written) = running.bytes();
     // SAFETY: nothing runs in the instance, and the test uses its memory exclusively.
     unsafe { memory.release() };
-    assert_eq!(running.bytes(), (place, written));
+    assert_eq!(running.bytes(), (address, written));
     assert_eq!(running.grow(1), 2);
     // SAFETY: nothing runs in the instance.
     assert!(!unsafe { memory.restore() });
@@ -192,12 +192,12 @@ fn a_page_of_the_image_that_the_kernel_merged_with_zeros_is_restored() {
     let module = module(&engine, "");
     let mut running = Running::new(&module, Some(&image(&[5; 65_536])));
     let memory = running.memory.take().unwrap();
-    let (place, before) = running.bytes();
+    let (address, before) = running.bytes();
     for at in 8_192..65_536 {
         running.store(at, 0);
     }
     // SAFETY: merging pages does not change the memory's content.
-    assert_eq!(unsafe { libc::madvise(place.cast_mut().cast(), 2 * PAGE, libc::MADV_MERGEABLE) }, 0);
+    assert_eq!(unsafe { libc::madvise(address.cast_mut().cast(), 2 * PAGE, libc::MADV_MERGEABLE) }, 0);
     let began = std::time::Instant::now();
     while merged() < 12 {
         assert!(began.elapsed().as_secs() < 60, "the kernel merges pages within a minute");
@@ -233,14 +233,14 @@ fn what_an_instance_writes_the_next_one_in_its_place_does_not_see() {
     let image = image(&content);
     let first = {
         let mut running = Running::new(&module, Some(&image));
-        let (place, bytes) = running.bytes();
+        let (address, bytes) = running.bytes();
         assert_eq!(bytes, expected(&content));
         // Before, in and after the image, across its ends, and in many places at once.
         for at in [0, 4_095, 8_191, 8_192, 15_000, 28_191, 28_192, 28_671, 28_672, 2 * PAGE - 1] {
             running.store(at, 0xaa);
             assert_eq!(running.load(at).unwrap(), 0xaa);
         }
-        place
+        address
     };
     for _ in 0..3 {
         let mut running = Running::new(&module, Some(&image));

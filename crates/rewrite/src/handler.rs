@@ -34,7 +34,7 @@ fn inner(outline: &Outline<'_>) -> Option<Range<usize>> {
             && matches!(outline.instance(argument.index), Some(Instance::Imported(name)) if is_same(name, argument.name))
     };
     let alone = name == exported && arguments.iter().all(is_passed_on);
-    outline.place(*handler).filter(|_| alone)
+    outline.range(*handler).filter(|_| alone)
 }
 
 /// Returns whether two names are compatible versions of one interface, by the linker's own rule.

@@ -28,21 +28,21 @@ pub(crate) struct Admission {
     uploads: Arc<Semaphore>,
     /// How many there are of each.
     most: [usize; 2],
-    held: Arc<Held>,
+    hold_time: Arc<HoldTime>,
     timeout: Duration,
     metrics: Arc<Metrics>,
 }
 
-/// The mean time that requests hold a permit.
+/// The mean time for which requests hold a permit.
 #[derive(Default)]
-struct Held {
+struct HoldTime {
     /// A mean in nanoseconds in which the last ones weigh most.
     mean: AtomicU64,
     /// How many there were.
     requests: AtomicU64,
 }
 
-impl Held {
+impl HoldTime {
     /// The last request's share of the mean, as a power of two.
     const SHARE: u32 = 3;
 
@@ -68,7 +68,7 @@ pub(crate) struct ModulePermits {
     waiting: Semaphore,
     /// How many there are of each.
     all: [usize; 2],
-    held: Arc<Held>,
+    hold_time: Arc<HoldTime>,
 }
 
 impl ModulePermits {
@@ -86,7 +86,7 @@ impl ModulePermits {
                 running: Arc::new(Semaphore::new(all[0])),
                 waiting: Semaphore::new(all[1]),
                 all,
-                held: Arc::default(),
+                hold_time: Arc::default(),
             }),
         }
     }
@@ -98,14 +98,14 @@ pub(crate) struct Permit {
     _module: OwnedSemaphorePermit,
     _running: Counted,
     upload: Option<OwnedSemaphorePermit>,
-    held: [Arc<Held>; 2],
+    hold_time: [Arc<HoldTime>; 2],
     since: Instant,
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
         let duration = self.since.elapsed();
-        self.held.iter().for_each(|held| held.add(duration));
+        self.hold_time.iter().for_each(|hold_time| hold_time.add(duration));
     }
 }
 
@@ -133,7 +133,7 @@ impl Admission {
             queue: Arc::new(Semaphore::new(most[1])),
             uploads: Arc::new(Semaphore::new(most[0].div_ceil(2))),
             most,
-            held: Arc::default(),
+            hold_time: Arc::default(),
             timeout: ms(limits.queue_timeout_ms),
             metrics,
         }
@@ -189,8 +189,8 @@ impl Admission {
     /// How long a request is likely to wait that is the last in the queue.
     fn wait(&self, module: &ModulePermits) -> Duration {
         let queued = |all: usize, queue: &Semaphore| all - queue.available_permits().min(all);
-        let of_module = module.held.wait(queued(module.all[1], &module.waiting), module.all[0]);
-        let of_all = self.held.wait(queued(self.most[1], &self.queue), self.most[0]);
+        let of_module = module.hold_time.wait(queued(module.all[1], &module.waiting), module.all[0]);
+        let of_all = self.hold_time.wait(queued(self.most[1], &self.queue), self.most[0]);
         // Where the server has permits left, only the module's own count.
         if self.all.available_permits() > 0 { of_module } else { of_module.max(of_all) }
     }
@@ -207,7 +207,7 @@ impl Admission {
             _module: running,
             _running: Counted::new(&self.metrics.running),
             upload: None,
-            held: [Arc::clone(&self.held), Arc::clone(&module.held)],
+            hold_time: [Arc::clone(&self.hold_time), Arc::clone(&module.hold_time)],
             since: Instant::now(),
         }
     }
@@ -215,7 +215,7 @@ impl Admission {
     /// How many requests were served so far; none while one runs.
     pub(crate) fn idle(&self) -> Option<u64> {
         let is_idle = self.all.available_permits() == self.most[0];
-        is_idle.then(|| self.held.requests.load(Ordering::Relaxed))
+        is_idle.then(|| self.hold_time.requests.load(Ordering::Relaxed))
     }
 
     /// The number of free permits.
@@ -242,11 +242,11 @@ mod tests {
         let permits = ModulePermits::of(&limits, None);
         let running = [admission.admit(&permits).await.unwrap(), admission.admit(&permits).await.unwrap()];
         // A permit comes free once in half an hour.
-        permits.held.add(Duration::from_secs(3_600));
+        permits.hold_time.add(Duration::from_secs(3_600));
         assert_eq!(admission.admit(&permits).await.err(), Some(Problem::Overloaded));
         // Nothing is known of a module that has not served yet, and a module that serves fast waits.
         for fast in [ModulePermits::of(&limits, None), permits] {
-            fast.held.mean.store(1_000, Ordering::Relaxed);
+            fast.hold_time.mean.store(1_000, Ordering::Relaxed);
             let mut waiting = std::pin::pin!(admission.admit(&fast));
             let mut context = std::task::Context::from_waker(std::task::Waker::noop());
             assert!(waiting.as_mut().poll(&mut context).is_pending());
@@ -257,13 +257,13 @@ mod tests {
 
     #[test]
     fn the_mean_follows_the_last_requests() {
-        let held = Held::default();
-        held.add(Duration::from_millis(800));
-        assert_eq!(held.wait(4, 2), Duration::from_millis(1_600));
+        let hold_time = HoldTime::default();
+        hold_time.add(Duration::from_millis(800));
+        assert_eq!(hold_time.wait(4, 2), Duration::from_millis(1_600));
         for _ in 0..100 {
-            held.add(Duration::from_millis(8));
+            hold_time.add(Duration::from_millis(8));
         }
-        let wait = held.wait(1, 1);
+        let wait = hold_time.wait(1, 1);
         assert!((7..12).contains(&wait.as_millis()), "{wait:?}");
     }
 }

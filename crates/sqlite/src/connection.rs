@@ -226,15 +226,15 @@ impl Connection {
     pub(crate) fn copy(&mut self, bytes: &[u8], more: usize) -> Result<u32, Error> {
         let size = bytes.len().next_multiple_of(4) + more.next_multiple_of(4) + 4;
         let size = u32::try_from(size).map_err(|_| no_memory())?;
-        let place = self.call(|functions| &functions.allocate, size)?;
-        if place == 0 {
+        let address = self.call(|functions| &functions.allocate, size)?;
+        if address == 0 {
             return Err(self.refused_memory());
         }
-        let into = host::bytes(self.memory, &self.store, place, size as usize).ok_or_else(|| self.fault())?;
+        let into = host::bytes(self.memory, &self.store, address, size as usize).ok_or_else(|| self.fault())?;
         let (start, rest) = into.split_at_mut(bytes.len());
         start.copy_from_slice(bytes);
         rest.fill(0);
-        Ok(place)
+        Ok(address)
     }
 
     pub(crate) fn word(&self, at: u32) -> Option<u32> {

@@ -65,9 +65,9 @@ impl Files {
 
     /// Opens a file and returns its handle.
     pub(crate) fn open(&mut self, kind: Kind, flags: i32) -> Result<i32, i32> {
-        let place = self.open.iter().position(Option::is_none).unwrap_or(self.open.len());
-        let handle = i32::try_from(place).map_err(|_| codes::CANTOPEN)?;
-        if place == MAX_OPEN {
+        let index = self.open.iter().position(Option::is_none).unwrap_or(self.open.len());
+        let handle = i32::try_from(index).map_err(|_| codes::CANTOPEN)?;
+        if index == MAX_OPEN {
             return Err(codes::CANTOPEN);
         }
         let opened = match kind {
@@ -84,7 +84,7 @@ impl Files {
             codes::CANTOPEN
         })?;
         let open = Open { kind, file, level: codes::LOCK_NONE, shared: None, charged: 0 };
-        match self.open.get_mut(place) {
+        match self.open.get_mut(index) {
             Some(free) => *free = Some(open),
             None => self.open.push(Some(open)),
         }

@@ -52,7 +52,7 @@ pub(crate) fn text<'a>(memory: Memory, store: impl wasmtime::AsContext, at: u32)
     if at == 0 {
         return None;
     }
-    // SAFETY: the place is in the memory.
+    // SAFETY: the range is in the memory.
     let start = unsafe { memory.data_ptr(&store).add(at as usize) };
     // SAFETY: so are `most` bytes from it. No reference to them is made, because other processes may write to later ones.
     let length = (0..most).find(|length| unsafe { start.add(*length).read() } == 0).unwrap_or(most);
@@ -165,14 +165,14 @@ fn shared_memory(linker: &mut Linker<Host>) -> Result<()> {
         MODULE,
         "shared_map",
         |mut caller: Caller<'_, Host>, file: i32, chunk: i32, at: u32, extend: i32| -> i32 {
-            let (place, chunk) = (range(&caller, at, CHUNK as i32), usize::try_from(chunk));
-            let (Some(place), Ok(chunk), true) = (place, chunk, (at as usize).is_multiple_of(CHUNK)) else {
+            let (target, chunk) = (range(&caller, at, CHUNK as i32), usize::try_from(chunk));
+            let (Some(target), Ok(chunk), true) = (target, chunk, (at as usize).is_multiple_of(CHUNK)) else {
                 return codes::IOERR_SHMMAP;
             };
             let mapped = caller.data_mut().files.shared(file).and_then(|shared| {
                 // SAFETY: `connection.c` has allocated the chunk for this, at a multiple of its size, and leaves it alone
                 // until it is unmapped. The memory of an instance begins at a page.
-                unsafe { shared.map(chunk, place.as_mut_ptr(), extend != 0) }
+                unsafe { shared.map(chunk, target.as_mut_ptr(), extend != 0) }
             });
             mapped.err().unwrap_or(codes::OK)
         },

@@ -23,7 +23,7 @@ pub(crate) const CHUNK: usize = 64 * 1024;
 /// Bytes of a page on most systems. On others it divides the size of a page.
 const PAGE: u64 = 4096;
 
-/// The file, and the places where an instance has mapped it.
+/// The file, and the addresses where an instance has mapped it.
 pub(crate) struct SharedMemory {
     path: PathBuf,
     file: File,
@@ -61,7 +61,7 @@ impl SharedMemory {
         Ok(Self { path: path.to_path_buf(), file, mapped: Vec::new() })
     }
 
-    /// Maps a chunk at a place, which must be the page-aligned start of [`CHUNK`] bytes. Without `extend`, a chunk that does
+    /// Maps a chunk at an address, which must be the page-aligned start of [`CHUNK`] bytes. Without `extend`, a chunk that does
     /// not exist yet is the error [`codes::EMPTY`].
     ///
     /// # Safety
@@ -77,7 +77,7 @@ impl SharedMemory {
             allocate(&self.file, size, end).map_err(|_| codes::IOERR_SHMSIZE)?;
         }
         let (access, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED | MapFlags::FIXED);
-        // SAFETY: the caller promises that the place is the instance's, and the file is as long as the mapping.
+        // SAFETY: the caller promises that the address is the instance's, and the file is as long as the mapping.
         unsafe { mmap(at.cast(), CHUNK, access, flags, &self.file, start) }.map_err(|_| codes::IOERR_SHMMAP)?;
         self.mapped.push(at);
         Ok(())

@@ -172,9 +172,9 @@ impl Connection {
     }
 
     fn bind_bytes(&mut self, statement: u32, at: i32, bytes: &[u8], is_text: bool) -> Result<i32, Error> {
-        let place = self.copy(bytes, 0)?;
+        let address = self.copy(bytes, 0)?;
         let count = i32::try_from(bytes.len()).unwrap_or(i32::MAX);
-        self.call(|functions| &functions.bind_bytes, (statement, at, place, count, is_text.into()))
+        self.call(|functions| &functions.bind_bytes, (statement, at, address, count, is_text.into()))
     }
 
     /// The tables that a statement opens when it runs, with their schemas: also those behind views, triggers and foreign

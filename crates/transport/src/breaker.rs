@@ -34,9 +34,9 @@ struct State {
     last: Option<(bool, Instant)>,
 }
 
-/// The state of the calls to a destination, for the watch.
+/// Traffic to a destination, as the watch sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Calls {
+pub(crate) enum Traffic {
     /// No call waits and the breaker is closed.
     None,
     /// Calls pass.
@@ -84,13 +84,13 @@ impl Breaker {
     }
 
     /// Returns the state of the calls. They are silent when none was answered for `silence`.
-    pub(crate) fn calls(&self, silence: Duration) -> Calls {
+    pub(crate) fn traffic(&self, silence: Duration) -> Traffic {
         let state = self.state();
         match (state.open_until, state.silent_since.map(|since| since.elapsed())) {
-            (Some(_), _) => Calls::Refused,
-            (None, Some(silent)) if silent >= silence => Calls::Silent(state.waiting),
-            (None, Some(_)) => Calls::Passing,
-            (None, None) => Calls::None,
+            (Some(_), _) => Traffic::Refused,
+            (None, Some(silent)) if silent >= silence => Traffic::Silent(state.waiting),
+            (None, Some(_)) => Traffic::Passing,
+            (None, None) => Traffic::None,
         }
     }
 
@@ -213,13 +213,13 @@ mod tests {
         assert_eq!(is_up(&breaker), Some(true));
         fail(&breaker, 3);
         assert_eq!(breaker.pass().map(drop).unwrap_err().0, 3);
-        assert_eq!((is_up(&breaker), breaker.calls(PAUSE)), (Some(false), Calls::Refused));
+        assert_eq!((is_up(&breaker), breaker.traffic(PAUSE)), (Some(false), Traffic::Refused));
         wait(&breaker);
         let probe = breaker.pass().unwrap();
         assert!(breaker.pass().is_err(), "one probe at a time");
         probe.succeeded();
         assert!(breaker.pass().is_ok());
-        assert_eq!((is_up(&breaker), breaker.calls(PAUSE)), (Some(true), Calls::None));
+        assert_eq!((is_up(&breaker), breaker.traffic(PAUSE)), (Some(true), Traffic::None));
     }
 
     #[test]
@@ -237,12 +237,12 @@ mod tests {
     #[test]
     fn calls_that_wait_without_an_answer_are_silence_and_enough_of_them_open_it() {
         let breaker = Breaker::new(2, PAUSE);
-        let silent = |silence| matches!(breaker.calls(silence), Calls::Silent(_));
+        let silent = |silence| matches!(breaker.traffic(silence), Traffic::Silent(_));
         let (first, second) = (breaker.pass().unwrap(), breaker.pass().unwrap());
         assert!(silent(Duration::ZERO) && !silent(Duration::from_secs(60)));
         // A sign of life resets the silence.
         breaker.heard();
-        assert_eq!(breaker.calls(Duration::from_secs(60)), Calls::Passing);
+        assert_eq!(breaker.traffic(Duration::from_secs(60)), Traffic::Passing);
         breaker.silent(1);
         assert!(breaker.pass().is_ok(), "one that waits is too few");
         breaker.silent(2);
@@ -250,7 +250,7 @@ mod tests {
         first.succeeded();
         assert!(breaker.pass().is_ok(), "it was slow");
         drop(second);
-        assert_eq!(breaker.calls(Duration::ZERO), Calls::None);
+        assert_eq!(breaker.traffic(Duration::ZERO), Traffic::None);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use hyper::client::conn::http1::{self, SendRequest};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::body::{Received, ResponseBody};
-use crate::breaker::{Breaker, Calls, Pass};
+use crate::breaker::{Breaker, Pass, Traffic};
 use crate::config::TransportConfig;
 use crate::connect::{Stream, Target};
 use crate::error::SendError;
@@ -112,7 +112,7 @@ where
             return Ok(permit);
         }
         let busy = || SendError::Busy { name: self.name.to_string(), limit: self.config.max_concurrent };
-        if matches!(self.breaker.calls(self.config.connect_timeout / STALLED), Calls::Silent(_)) {
+        if matches!(self.breaker.traffic(self.config.connect_timeout / STALLED), Traffic::Silent(_)) {
             return Err(busy());
         }
         let permit = Arc::clone(&self.permits).acquire_owned();

@@ -12,11 +12,11 @@ use http_body_util::combinators::UnsyncBoxBody;
 /// A body on the way to or from a sidecar in this process.
 pub type InProcessBody = UnsyncBoxBody<Bytes, Box<dyn Error + Send + Sync>>;
 
-type Answer = Pin<Box<dyn Future<Output = Response<InProcessBody>> + Send>>;
+type ResponseFuture = Pin<Box<dyn Future<Output = Response<InProcessBody>> + Send>>;
 
 /// A sidecar in this process. It is called on the task of each request, and its future is dropped with the request.
 #[derive(Clone)]
-pub struct InProcess(Arc<dyn Fn(Request<InProcessBody>) -> Answer + Send + Sync>);
+pub struct InProcess(Arc<dyn Fn(Request<InProcessBody>) -> ResponseFuture + Send + Sync>);
 
 impl InProcess {
     /// Makes a sidecar from a function. The URI of requests is the path alone, and they have a `Host`.

@@ -43,7 +43,7 @@ use http_body::Body;
 use tokio::task::JoinSet;
 
 use allow::{Outside, Rules};
-use breaker::Calls;
+use breaker::Traffic;
 use connect::Target;
 use destination::Destination;
 
@@ -174,7 +174,7 @@ where
             let age = if destination.is_in_process() { age.max(IN_PROCESS_AGE) } else { age };
             let is_known = destination.breaker.known().is_some_and(|(up, at)| up && at.elapsed() <= age);
             // The watch pings a sidecar that is left alone.
-            if !is_known && destination.breaker.calls(Duration::MAX) != Calls::Refused {
+            if !is_known && destination.breaker.traffic(Duration::MAX) != Traffic::Refused {
                 let destination = Arc::clone(destination);
                 looks.spawn(async move { destination.look().await });
             }

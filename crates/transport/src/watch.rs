@@ -15,7 +15,7 @@ use http_body::Body;
 use http_body_util::Empty;
 use hyper::client::conn::http1;
 
-use crate::breaker::Calls;
+use crate::breaker::Traffic;
 use crate::destination::Destination;
 use crate::error::SendError;
 
@@ -40,17 +40,17 @@ where
             loop {
                 tokio::time::sleep(PAUSE).await;
                 let Some(destination) = destination.upgrade() else { return };
-                match destination.breaker.calls(silence) {
-                    Calls::Passing => {}
-                    calls @ (Calls::Silent(_) | Calls::Refused) => match (destination.ping().await, calls) {
+                match destination.breaker.traffic(silence) {
+                    Traffic::Passing => {}
+                    traffic @ (Traffic::Silent(_) | Traffic::Refused) => match (destination.ping().await, traffic) {
                         // A server that accepts connections and no ping may still accept calls.
                         (Ok(()) | Err(SendError::Exchange { .. }), _) => destination.breaker.heard(),
-                        (Err(_), Calls::Silent(waiting)) => destination.breaker.silent(waiting),
+                        (Err(_), Traffic::Silent(waiting)) => destination.breaker.silent(waiting),
                         (Err(_), _) => destination.breaker.looked(false),
                     },
-                    Calls::None => {
+                    Traffic::None => {
                         destination.watched.store(false, Ordering::Release);
-                        let is_over = destination.breaker.calls(silence) == Calls::None;
+                        let is_over = destination.breaker.traffic(silence) == Traffic::None;
                         if is_over || destination.watched.swap(true, Ordering::AcqRel) {
                             return;
                         }

@@ -68,8 +68,8 @@ impl Field {
         if self.value_length == 0 && matches!(byte, b' ' | b'\t') {
             return Ok(());
         }
-        let place = self.value.get_mut(self.value_length).ok_or(too_long)?;
-        *place = byte;
+        let slot = self.value.get_mut(self.value_length).ok_or(too_long)?;
+        *slot = byte;
         self.value_length += 1;
         Ok(())
     }

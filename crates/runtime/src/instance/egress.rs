@@ -317,7 +317,7 @@ impl WasiHttpHooks for Egress {
         mut request: http::Request<WasiBody>,
         options: Option<RequestOptions>,
         _: Box<dyn Future<Output = Result<()>> + Send>,
-    ) -> Box<dyn Future<Output = Result<Answer>> + Send> {
+    ) -> Box<dyn Future<Output = Result<OutboundResponse>> + Send> {
         let explains = request.headers_mut().remove(EXPLAIN).is_some();
         let limit = self.shared_state.limits.max_outbound_body_bytes;
         // From here on: wherever the request ends, the guest can go on writing its body.
@@ -363,7 +363,7 @@ impl WasiHttpHooks for Egress {
 pub(crate) const EXPLAIN: HeaderName = HeaderName::from_static(tenon_abi::EGRESS);
 
 /// The end of a call without an answer: an error, or for a guest that asks a response that says why.
-fn unanswered(code: Error, explains: bool) -> Result<Answer> {
+fn unanswered(code: Error, explains: bool) -> Result<OutboundResponse> {
     if !explains {
         return Err(code);
     }
@@ -403,7 +403,7 @@ pub(crate) fn code(error: &SendError) -> Error {
 }
 
 /// A response, and a future that ends when its connection has nothing more to say.
-type Answer = (http::Response<WasiBody>, Box<dyn Future<Output = Result<()>> + Send>);
+type OutboundResponse = (http::Response<WasiBody>, Box<dyn Future<Output = Result<()>> + Send>);
 
 /// A body that breaks off when it is longer than allowed.
 ///

@@ -164,9 +164,9 @@ impl Probe {
                 let memory = store::memory(&self.layout, seen.number?, 0)?.data(&*store);
                 Some(LeftOut::Page(page, memory.get(page * PAGE..(page + 1) * PAGE)?.to_vec()))
             }
-            Leave::Global(place) => {
-                let global = store::global(&self.layout, seen.number?, place)?;
-                Some(LeftOut::Global(place, global.get(store)))
+            Leave::Global(index) => {
+                let global = store::global(&self.layout, seen.number?, index)?;
+                Some(LeftOut::Global(index, global.get(store)))
             }
             Leave::Object => Some(LeftOut::Object),
             Leave::Field => None,
@@ -182,8 +182,8 @@ impl Probe {
                 let memory = store::memory(&self.layout, number, 0).expect("it was there");
                 memory.write(store, page * PAGE, &bytes).expect("the memory is as large as it was");
             }
-            LeftOut::Global(place, value) => {
-                let global = store::global(&self.layout, number, place).expect("it was there");
+            LeftOut::Global(index, value) => {
+                let global = store::global(&self.layout, number, index).expect("it was there");
                 global.set(store, value).expect("the global is one that can be set");
             }
             LeftOut::Object => drop(ExternRef::new(store, ()).expect("the heap has room for it")),

@@ -126,8 +126,8 @@ fn request(numbers: &mut Numbers, module: &str, path: &str, body: Vec<u8>) -> Re
 /// instance.
 fn posted(numbers: &mut Numbers, module: &str, path: &str) -> Builder {
     let scheme = if numbers.one_in(4) { "https" } else { "http" };
-    let place = if numbers.one_in(4) { "at" } else { "run" };
-    let uri = format!("{scheme}://example.test/{place}/{module}/{path}");
+    let prefix = if numbers.one_in(4) { "at" } else { "run" };
+    let uri = format!("{scheme}://example.test/{prefix}/{module}/{path}");
     let request = Request::post(uri).header("host", "example.test");
     if numbers.one_in(3) {
         return request;

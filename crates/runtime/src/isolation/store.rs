@@ -255,11 +255,11 @@ fn elements(numbered: &mut Numbered, store: &mut Store<Host>, table: Table) -> V
 }
 
 /// The memory of a store with this place among all, to write to.
-pub(super) fn memory(layout: &Layout, number: u64, place: usize) -> Option<Memory> {
-    layout.memories(number).nth(place).map(|(_, memory)| memory)
+pub(super) fn memory(layout: &Layout, number: u64, index: usize) -> Option<Memory> {
+    layout.memories(number).nth(index).map(|(_, memory)| memory)
 }
 
 /// The global of a store with this place among all.
-pub(super) fn global(layout: &Layout, number: u64, place: usize) -> Option<Global> {
-    layout.globals(number).nth(place).map(|(_, global)| global)
+pub(super) fn global(layout: &Layout, number: u64, index: usize) -> Option<Global> {
+    layout.globals(number).nth(index).map(|(_, global)| global)
 }

@@ -235,7 +235,7 @@ impl Module {
 
     /// Takes an instance back that has served a request, and keeps it if it may serve another one, as it is or restored.
     pub(crate) async fn take_back(&self, mut instance: Instance) {
-        let Reuse::Restored(warm, places) = &self.reuse else { return self.keep(instance) };
+        let Reuse::Restored(warm, slots) = &self.reuse else { return self.keep(instance) };
         #[cfg(test)]
         let left_out = self.probe.get().and_then(|probe| probe.leave_out(&mut instance));
         let restored = instance.restore().await;
@@ -243,9 +243,9 @@ impl Module {
         if let (Some(probe), Some(left_out)) = (self.probe.get(), left_out) {
             probe.put_back(&mut instance, left_out);
         }
-        if restored && let Some(place) = places.take_now() {
+        if restored && let Some(slot) = slots.take_now() {
             instance.served();
-            instance.move_to(place);
+            instance.move_to(slot);
             warm.give(instance);
         }
     }
@@ -307,9 +307,9 @@ impl Module {
         match &self.reuse {
             Reuse::Never => {}
             Reuse::Shared(warm) => warm.give(instance),
-            Reuse::Restored(warm, places) => {
-                if let Some(place) = places.try_take() {
-                    instance.move_to(place);
+            Reuse::Restored(warm, slots) => {
+                if let Some(slot) = slots.try_take() {
+                    instance.move_to(slot);
                     warm.give(instance);
                 }
             }

@@ -1,4 +1,4 @@
-//! From places in the bundled JavaScript, which the engine names in stacks, to places in the sources (Source Map, revision 3).
+//! From positions in the bundled JavaScript, which the engine names in stacks, to positions in the sources (Source Map, revision 3).
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -75,17 +75,17 @@ impl SourceMap {
     /// Error: …`.
     pub(crate) fn apply<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if let Some((function, line, column)) = own_frame(text) {
-            let place = self.place(line, column);
-            return place
-                .map_or(Cow::Borrowed(text), |place| format!("    at {} ({place})", self.name(function)).into());
+            let position = self.position(line, column);
+            return position
+                .map_or(Cow::Borrowed(text), |position| format!("    at {} ({position})", self.name(function)).into());
         }
         let mapped = match frame(text) {
             Some((function, line, column)) => {
-                self.place(line, column).map(|place| format!("{}@{place}", self.name(function)))
+                self.position(line, column).map(|position| format!("{}@{position}", self.name(function)))
             }
-            None => text.split_once(' ').and_then(|(place, said)| {
-                let (line, column) = in_bundle(place)?;
-                self.place(line, column).map(|place| format!("{place} {said}"))
+            None => text.split_once(' ').and_then(|(position, said)| {
+                let (line, column) = in_bundle(position)?;
+                self.position(line, column).map(|position| format!("{position} {said}"))
             }),
         };
         mapped.map_or(Cow::Borrowed(text), Cow::Owned)
@@ -97,28 +97,28 @@ impl SourceMap {
         map.and_then(|map| map.functions.get(function)).map_or(function, |name| name)
     }
 
-    fn place(&self, line: usize, column: i64) -> Option<String> {
-        self.lines.get_or_init(|| read(&self.file)).as_ref()?.place(line, column)
+    fn position(&self, line: usize, column: i64) -> Option<String> {
+        self.lines.get_or_init(|| read(&self.file)).as_ref()?.position(line, column)
     }
 }
 
 /// The text before the `@`, the line and the column, both from 1.
 fn frame(text: &str) -> Option<(&str, usize, i64)> {
-    let (function, place) = text.trim_end().rsplit_once('@')?;
-    let (line, column) = in_bundle(place)?;
+    let (function, position) = text.trim_end().rsplit_once('@')?;
+    let (line, column) = in_bundle(position)?;
     Some((function, line, column))
 }
 
 /// The function, the line and the column of `    at function (file.js:line:column)`.
 fn own_frame(text: &str) -> Option<(&str, usize, i64)> {
-    let (function, place) = text.trim_end().strip_prefix("    at ")?.strip_suffix(')')?.rsplit_once(" (")?;
-    let (line, column) = in_bundle(place)?;
+    let (function, position) = text.trim_end().strip_prefix("    at ")?.strip_suffix(')')?.rsplit_once(" (")?;
+    let (line, column) = in_bundle(position)?;
     Some((function, line, column))
 }
 
-/// The line and the column of a place in the bundle, both from 1.
-fn in_bundle(place: &str) -> Option<(usize, i64)> {
-    let (rest, column) = place.rsplit_once(':')?;
+/// The line and the column of a position in the bundle, both from 1.
+fn in_bundle(position: &str) -> Option<(usize, i64)> {
+    let (rest, column) = position.rsplit_once(':')?;
     let (file, line) = rest.rsplit_once(':')?;
     if !file.ends_with(".js") || file.trim_start_matches('/') == GLUE {
         return None;
@@ -144,7 +144,7 @@ impl Map {
         Some(Self { sources: sources.collect(), lines: decode(&map.mappings)?, functions: map.x_functions })
     }
 
-    fn place(&self, line: usize, column: i64) -> Option<String> {
+    fn position(&self, line: usize, column: i64) -> Option<String> {
         let segments = self.lines.get(line.checked_sub(1)?)?;
         let after = segments.partition_point(|segment| segment.column < column);
         let segment = segments.get(after.checked_sub(1)?)?;
@@ -257,7 +257,7 @@ mod tests {
         fn no_map_and_no_line_is_too_strange(mappings in "[A-Za-z0-9+/;,!]{0,200}", text in ".{0,60}", l in 0_usize..9, c in -9_i64..99) {
             let json = serde_json::json!({ "sources": ["a"], "mappings": mappings }).to_string();
             if let Some(map) = Map::parse(json.as_bytes()) {
-                let _ = map.place(l, c);
+                let _ = map.position(l, c);
             }
             let _ = Map::parse(text.as_bytes());
             let _ = frame(&text);

@@ -35,7 +35,7 @@ pub(crate) async fn call(
     let scheme = if http.is_secure() { Scheme::Https } else { Scheme::Http };
     let incoming = http.http().new_incoming_request(scheme, request.map(whole))?;
     let out = http.http().new_response_outparam(answer)?;
-    let place: Resource<HostResponseOutparam> = Resource::new_borrow(out.rep());
+    let outparam: Resource<HostResponseOutparam> = Resource::new_borrow(out.rep());
     let (fail, failed) = oneshot::channel();
     let cut_off = Arc::new(AtomicBool::new(false));
     let ends = Arc::clone(&cut_off);
@@ -44,8 +44,8 @@ pub(crate) async fn call(
             return;
         };
         match proxy.wasi_http_incoming_handler().call_handle(store, incoming, out).await {
-            // The place for the answer is gone when there was one. Else it goes with the instance.
-            Ok(()) if instance.store.data().table.get(&place).is_err() => done(Ok(instance)),
+            // The out-parameter is gone once there is a response. Else it goes with the instance.
+            Ok(()) if instance.store.data().table.get(&outparam).is_err() => done(Ok(instance)),
             Ok(()) => drop(instance),
             Err(error) => {
                 let failure = instance.failure(error);

@@ -33,7 +33,7 @@ async fn served(isolation: Isolation, limits: Limits) -> (Runtime, TempDir, Serv
 }
 
 /// So many places that no other test shares them (see `slots`): instances that others hold would be waited for.
-fn places(number: u64) -> Limits {
+fn module_limits(number: u64) -> Limits {
     Limits { max_concurrent: number, ..Limits::default() }
 }
 
@@ -152,7 +152,7 @@ async fn an_answer_is_noted_at_its_end() {
 #[tokio::test]
 async fn an_answer_that_cannot_be_finished_breaks_off() {
     for isolation in BOTH {
-        let limits = Limits { request_timeout_ms: 200, max_response_bytes: 10, ..places(14) };
+        let limits = Limits { request_timeout_ms: 200, max_response_bytes: 10, ..module_limits(14) };
         let (runtime, _folder) = streaming(isolation, limits).await;
         for (path, expected) in [("/t2", 2), ("/e2", 2), ("/w2", 2), ("/k2", 2), ("/p3", 2), ("/t0", 0)] {
             let (pieces, broken) = pieces(start(&runtime, path).await.into_body()).await;
@@ -175,7 +175,7 @@ async fn an_answer_that_cannot_be_finished_breaks_off() {
 /// A guest that computes is given some seconds to come to an end by itself. Then its instance is dropped.
 #[tokio::test]
 async fn a_guest_that_never_returns_loses_its_instance() {
-    let (runtime, _folder) = streaming(Isolation::Shared, Limits { request_timeout_ms: 50, ..places(15) }).await;
+    let (runtime, _folder) = streaming(Isolation::Shared, Limits { request_timeout_ms: 50, ..module_limits(15) }).await;
     assert_eq!(pieces(start(&runtime, "/s1").await.into_body()).await, (vec!["aaaa".to_string()], true));
     assert_eq!(running(&runtime), 1);
     at_rest(&runtime).await;
@@ -286,7 +286,7 @@ async fn a_client_that_takes_nothing_gets_no_more_pieces() {
 
 #[tokio::test]
 async fn a_client_that_takes_nothing_is_cut_off() {
-    let limits = Limits { write_timeout_ms: 200, ..places(20) };
+    let limits = Limits { write_timeout_ms: 200, ..module_limits(20) };
     let (runtime, _folder, _server, address) = served(Isolation::Shared, limits).await;
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(b"GET /run/s/b9999 HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
@@ -302,7 +302,7 @@ async fn a_client_that_takes_nothing_is_cut_off() {
 /// A client that waits for the guest is not cut off, however long that takes.
 #[tokio::test]
 async fn a_client_that_waits_for_a_piece_may_wait() {
-    let limits = Limits { write_timeout_ms: 100, header_timeout_ms: 100, request_timeout_ms: 600, ..places(21) };
+    let limits = Limits { write_timeout_ms: 100, header_timeout_ms: 100, request_timeout_ms: 600, ..module_limits(21) };
     let (runtime, _folder, _server, address) = served(Isolation::Shared, limits).await;
     let (mut sender, connection) = connect2(address, 65_535).await;
     let started = Instant::now();
@@ -316,7 +316,7 @@ async fn a_client_that_waits_for_a_piece_may_wait() {
 #[tokio::test]
 async fn a_server_that_stops_cancels_what_goes_on() {
     for isolation in BOTH {
-        let limits = Limits { shutdown_timeout_ms: 100, ..places(22) };
+        let limits = Limits { shutdown_timeout_ms: 100, ..module_limits(22) };
         let (runtime, _folder, server, address) = served(isolation, limits).await;
         let mut clients = Vec::new();
         for _ in 0..2 {
@@ -369,7 +369,7 @@ async fn nothing_is_left_of_a_thousand_clients_that_leave() {
 #[tokio::test]
 async fn a_handler_behind_the_bridge_streams_too() {
     let modules = [("s.wasm", bridged(&fixtures::streams()))];
-    let limits = Limits { request_timeout_ms: 300, ..places(24) };
+    let limits = Limits { request_timeout_ms: 300, ..module_limits(24) };
     let (runtime, _folder) = runtime(&modules, limits).await.unwrap();
     let whole = [("/p3", "aaaabbbbcccc"), ("/f1", "----aaaa"), ("/p0", ""), ("/z3", "")].map(|each| (each, false));
     let broken = [("/t2", "aaaabbbb"), ("/e2", "aaaabbbb"), ("/w2", "aaaabbbb")].map(|each| (each, true));

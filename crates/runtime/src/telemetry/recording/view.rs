@@ -40,7 +40,7 @@ pub(crate) struct View {
     /// None when the client did not wait for it.
     response: Option<Message>,
     log: Log,
-    calls: Calls,
+    calls: CallList,
     /// The reason why it cannot be sent again, if there is one.
     not_again: Option<&'static str>,
 }
@@ -79,7 +79,7 @@ struct LogLine {
 }
 
 #[derive(Serialize)]
-struct Calls {
+struct CallList {
     list: Vec<CallView>,
     left_out: u64,
 }
@@ -118,7 +118,7 @@ impl Recording {
             request: message(&self.headers, state.request_body.as_ref(), masks),
             response: state.answer.as_ref().map(|headers| message(headers, Some(&state.answer_body), masks)),
             log: Log { lines: log(&state.lines, state.lines_left_out > 0, masks), left_out: state.lines_left_out },
-            calls: Calls {
+            calls: CallList {
                 list: state.calls.iter().map(|call| call_view(call, masks)).collect(),
                 left_out: state.calls_left_out,
             },
@@ -164,25 +164,25 @@ fn body_view(body: &Start, masks: &Secrets) -> Body {
 /// The lines of a log. A secret may be on several of them, so that they are searched as one text.
 fn log(lines: &[Line], cut: bool, masks: &Secrets) -> Vec<LogLine> {
     let mut whole = Vec::new();
-    let mut places: Vec<Range<usize>> = Vec::with_capacity(lines.len());
+    let mut ranges: Vec<Range<usize>> = Vec::with_capacity(lines.len());
     for line in lines {
         let start = whole.len();
         whole.extend_from_slice(line.text.as_bytes());
-        places.push(start..whole.len());
+        ranges.push(start..whole.len());
         // A line that was too long was broken up: the next one continues it.
         if line.text.len() < MAX_LINE_BYTES {
             whole.push(b'\n');
         }
     }
-    whole.truncate(places.last().map_or(0, |last| last.end));
+    whole.truncate(ranges.last().map_or(0, |last| last.end));
     let found = masks.find(&whole, cut);
-    let shown = lines.iter().zip(places).map(|(line, place)| LogLine {
+    let shown = lines.iter().zip(ranges).map(|(line, range)| LogLine {
         at_ms: ms(line.at),
         level: match line.level {
             Level::Info => "info",
             Level::Error => "error",
         },
-        text: lossy(&replace(line.text.as_bytes(), place.start, &found)),
+        text: lossy(&replace(line.text.as_bytes(), range.start, &found)),
     });
     shown.collect()
 }
