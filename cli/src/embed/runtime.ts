@@ -100,7 +100,7 @@ export class Runtime {
   /**
    * Loads modules; one whose code is not cached is compiled first, which takes seconds, on threads of its own.
    *
-   * @throws TenonError `CONFIG`, `ENGINE`, `MODULE_READ`, `MODULE_COMPILE`, `MODULE_TIMEOUT` or `MODULE_LINK`; for a reference
+   * @throws TenonError `CONFIG`, `ENGINE`, `MODULE_READ`, `MODULE_COMPILE`, `MODULE_TIMEOUT`, `MODULE_LINK` or `INTERNAL`; for a reference
    *   `USAGE`, `REGISTRY` or `WRITE` as well, and for a sidecar in this process `BACKEND` or `FOLDER`
    */
   static async create(options: RuntimeOptions): Promise<Runtime> {
@@ -136,7 +136,7 @@ export class Runtime {
    * run finish where they are. A module that is not known is added, and needs a file. It keeps its policy, unless
    * {@link ModuleOptions} are given in the place of the file.
    *
-   * @throws TenonError `CONFIG`, `MODULE_READ`, `MODULE_COMPILE` or `MODULE_LINK`; the old module goes on serving
+   * @throws TenonError `CONFIG`, `MODULE_READ`, `MODULE_COMPILE`, `MODULE_LINK` or `INTERNAL`; the old module goes on serving
    */
   async reload(name: string, file?: ModuleFile | ModuleOptions): Promise<void> {
     if (file === undefined) return fromNative(this.#runtime.reload(name));

@@ -39,7 +39,8 @@ const IS_CHILD: &str = "TENON_COMPILER";
 /// Bytes of a child's standard error that an error message may quote.
 const MAX_SAID: u64 = 4 * 1024;
 
-/// Message of Rust's standard library when it ends a process for lack of memory.
+/// Message of Rust's standard library when it ends a process for lack of memory. Stable Rust has no other sign of it: the hook of
+/// such errors (`set_alloc_error_hook`) is unstable.
 const NO_MEMORY: &str = "memory allocation of";
 
 /// Compiles a component in a child process.
