@@ -97,7 +97,7 @@ impl Share {
     }
 
     /// Runs a future: in place as long as it is polled briefly, and on the threads for guests from then on. It is dropped with
-    /// the result. Needs a Tokio runtime.
+    /// the result; one that is being polled is dropped after this poll. Needs a Tokio runtime.
     pub(crate) fn run<T: Send + 'static>(
         self: &Arc<Self>,
         class: Class,
@@ -390,7 +390,10 @@ impl Pool {
                 }
             };
             drop(queue);
-            task.poll();
+            // A panic of a poll is the caller's. One of dropping a cancelled call must not end this thread.
+            if catch_unwind(AssertUnwindSafe(|| task.poll())).is_err() {
+                tracing::error!("a call that was given up panicked as it was dropped");
+            }
         }
     }
 }
