@@ -32,7 +32,7 @@ async fn served(isolation: Isolation, limits: Limits) -> (Runtime, TempDir, Serv
     (runtime, folder, server, address)
 }
 
-/// So many places that no other test shares them (see `slots`): instances that others hold would be waited for.
+/// So many slots that no other test shares them (see `slots`): instances that others hold would be waited for.
 fn module_limits(number: u64) -> Limits {
     Limits { max_concurrent: number, ..Limits::default() }
 }
@@ -85,7 +85,7 @@ fn statuses(runtime: &Runtime) -> Vec<u16> {
 #[tokio::test]
 async fn pieces_come_one_by_one_and_the_instance_serves_on() {
     for isolation in BOTH {
-        let (runtime, _folder) = streaming(isolation, places(11)).await;
+        let (runtime, _folder) = streaming(isolation, module_limits(11)).await;
         for _ in 0..3 {
             let (parts, body) = start(&runtime, "/p3").await.into_parts();
             assert_eq!(parts.status, 200);
@@ -119,7 +119,7 @@ fn created(runtime: &Runtime) -> u64 {
 
 #[tokio::test]
 async fn a_piece_is_made_when_it_is_asked_for() {
-    let (runtime, _folder) = streaming(Isolation::Shared, places(12)).await;
+    let (runtime, _folder) = streaming(Isolation::Shared, module_limits(12)).await;
     let mut body = start(&runtime, "/p9").await.into_body();
     assert_eq!(piece(&mut body).await.unwrap().unwrap(), "aaaa");
     assert_eq!(piece(&mut body).await.unwrap().unwrap(), "bbbb");
@@ -135,7 +135,7 @@ async fn a_piece_is_made_when_it_is_asked_for() {
 
 #[tokio::test]
 async fn an_answer_is_noted_at_its_end() {
-    let (runtime, _folder) = streaming(Isolation::Request, places(13)).await;
+    let (runtime, _folder) = streaming(Isolation::Request, module_limits(13)).await;
     let mut body = start(&runtime, "/p1").await.into_body();
     assert_eq!(piece(&mut body).await.unwrap().unwrap(), "aaaa");
     assert_eq!(statuses(&runtime), [0; 0]);
@@ -184,7 +184,7 @@ async fn a_guest_that_never_returns_loses_its_instance() {
 
 #[tokio::test]
 async fn where_there_is_no_body_the_answer_is_cancelled_at_once() {
-    let (runtime, _folder, _server, address) = served(Isolation::Shared, places(16)).await;
+    let (runtime, _folder, _server, address) = served(Isolation::Shared, module_limits(16)).await;
     for (method, path, status) in [("HEAD", "/p3", 200), ("GET", "/z3", 204)] {
         let sent = format!("{method} /run/s{path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
         let text = raw(address, &sent).await.to_lowercase();
@@ -198,7 +198,7 @@ async fn where_there_is_no_body_the_answer_is_cancelled_at_once() {
 
 #[tokio::test]
 async fn http1_has_chunks_and_an_end_or_none() {
-    let (runtime, _folder, _server, address) = served(Isolation::Request, places(17)).await;
+    let (runtime, _folder, _server, address) = served(Isolation::Request, module_limits(17)).await;
     let get =
         |path: &str, version: &str| format!("GET /run/s{path} HTTP/{version}\r\nhost: x\r\nconnection: close\r\n\r\n");
     let whole = raw(address, &get("/p2", "1.1")).await;
@@ -233,7 +233,7 @@ fn get2(address: SocketAddr, path: &str) -> Request<Empty<Bytes>> {
 
 #[tokio::test]
 async fn streams_of_http2_go_on_beside_each_other() {
-    let (runtime, _folder, _server, address) = served(Isolation::Shared, places(18)).await;
+    let (runtime, _folder, _server, address) = served(Isolation::Shared, module_limits(18)).await;
     let (mut sender, connection) = connect2(address, 65_535).await;
     let mut endless = sender.send_request(get2(address, "/w2")).await.unwrap().into_body();
     assert_eq!(piece(&mut endless).await.unwrap().unwrap(), "aaaa");
@@ -256,7 +256,7 @@ async fn streams_of_http2_go_on_beside_each_other() {
 /// As many pieces are made as the socket's buffers take, and one more is held.
 #[tokio::test]
 async fn a_client_that_takes_nothing_gets_no_more_pieces() {
-    let (runtime, _folder, _server, address) = served(Isolation::Shared, places(19)).await;
+    let (runtime, _folder, _server, address) = served(Isolation::Shared, module_limits(19)).await;
     let bytes = 256 << 20;
     let path = format!("/b{}", bytes / 49_152);
     // HTTP/1.1: the buffers of the sockets are the system's.
@@ -337,7 +337,7 @@ async fn a_server_that_stops_cancels_what_goes_on() {
 #[tokio::test]
 async fn nothing_is_left_of_a_thousand_clients_that_leave() {
     for isolation in BOTH {
-        let (runtime, _folder, server, address) = served(isolation, places(23)).await;
+        let (runtime, _folder, server, address) = served(isolation, module_limits(23)).await;
         let leave1 = || async {
             let stream = TcpStream::connect(address).await.unwrap();
             let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.unwrap();
