@@ -32,6 +32,33 @@ describeSql("SQL: $name", ({ postgres, ask, run, query, execute }) => {
     expect((await query("SELECT name FROM users")).json.rows).toEqual([{ name: "Ann" }]);
   });
 
+  it("gives rows as arrays on request, with columns of one name and of numeric names", async () => {
+    const rows = "arrays";
+    const sql = 'SELECT $1 AS slug, 0 AS "0", 1 AS id, 2 AS id, 3 AS "10", 4 AS "9"';
+    const columns = ["slug", "0", "id", "id", "10", "9"];
+    const row = ["a", 0, 1, 2, 3, 4];
+    const asked = await run("query", { sql, params: ["a"], rows });
+    expect(asked.json).toEqual({ columns, rows: [row] });
+    const none = await run("query", { sql: "SELECT 1 AS id, 2 AS id WHERE 1 = 0", rows });
+    expect(none.json).toEqual({ columns: ["id", "id"], rows: [] });
+    const batch = await run("batch", {
+      statements: [
+        { sql, params: ["a"], rows },
+        { sql: "SELECT 1 AS id, 2 AS id" },
+        { sql: "UPDATE users SET age = 1 WHERE 1 = 0", rows },
+      ],
+    });
+    expect(batch.json.results).toEqual([
+      { columns, rows: [row], rows_affected: 0 },
+      { columns: ["id"], rows: [{ id: 2 }], rows_affected: 0 },
+      { columns: [], rows: [], rows_affected: 0 },
+    ]);
+    for (const wrong of ["objects", "array", 1, true, {}]) {
+      const refused = await run("query", { sql, params: ["a"], rows: wrong });
+      expect([refused.status, refused.json.detail]).toEqual([400, expect.stringContaining("`rows` must be")]);
+    }
+  });
+
   it("runs a batch as one transaction", async () => {
     const insert = (name: string) => ({ sql: "INSERT INTO users (name) VALUES ($1) RETURNING name", params: [name] });
     const both = await run("batch", {

@@ -18,7 +18,7 @@ mod transactions;
 pub(crate) use error::{Failed, Reported, SqlError};
 pub use policy::{SqlAccess, SqlParser};
 pub(crate) use request::{Answer, Isolation, Keyed, Mode, SqlRequest};
-pub(crate) use result::{Cell, Outcome, ResultWriter, too_large};
+pub(crate) use result::{Cell, Outcome, ResultWriter, RowForm, too_large};
 pub(crate) use routes::routes;
 pub(crate) use service::KIND;
 pub(crate) use statement::Statement;

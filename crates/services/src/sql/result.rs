@@ -12,10 +12,20 @@ use crate::http::charge::{Charge, NoRoom};
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     pub(crate) columns: Vec<String>,
-    /// The rows as JSON objects, with commas in between.
+    /// The rows as JSON, with commas in between.
     pub(crate) rows: String,
     pub(crate) row_count: u64,
     pub(crate) rows_affected: u64,
+}
+
+/// The form of a row in JSON.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum RowForm {
+    /// `{"column":value}`; the last column of a name counts.
+    #[default]
+    Objects,
+    /// `[value]`, every column in its order.
+    Arrays,
 }
 
 /// One value of a row.
@@ -62,7 +72,9 @@ impl Cell {
 /// Collects rows within the limits.
 pub(crate) struct ResultWriter {
     outcome: Outcome,
-    /// For each column of the statement its key as JSON with a colon; none when a later column has the same name.
+    form: RowForm,
+    /// For each column of the statement its key as JSON with a colon, empty in arrays; none when the column is left out,
+    /// because a later one has the same name.
     keys: Vec<Option<String>>,
     count: usize,
     max_rows: usize,
@@ -74,16 +86,18 @@ pub(crate) struct ResultWriter {
 
 impl ResultWriter {
     /// `taken` is the number of bytes of the earlier results in the same answer.
-    pub(crate) fn new(names: &[String], limits: &Limits, taken: usize) -> Self {
-        let last = |index: usize, name: &String| !names[index + 1..].contains(name);
-        let keys = names
-            .iter()
-            .enumerate()
-            .map(|(index, name)| last(index, name).then(|| format!("{}:", Value::String(name.clone()))));
-        let columns = names.iter().enumerate().filter(|(index, name)| last(*index, name)).map(|(_, name)| name.clone());
+    pub(crate) fn new(names: &[String], form: RowForm, limits: &Limits, taken: usize) -> Self {
+        let key = |(index, name): (usize, &String)| match form {
+            RowForm::Arrays => Some(String::new()),
+            RowForm::Objects if names[index + 1..].contains(name) => None,
+            RowForm::Objects => Some(format!("{}:", Value::String(name.clone()))),
+        };
+        let keys: Vec<Option<String>> = names.iter().enumerate().map(key).collect();
+        let columns = names.iter().zip(&keys).filter(|(_, key)| key.is_some()).map(|(name, _)| name.clone()).collect();
         Self {
-            keys: keys.collect(),
-            outcome: Outcome { columns: columns.collect(), ..Outcome::default() },
+            outcome: Outcome { columns, ..Outcome::default() },
+            form,
+            keys,
             count: 0,
             max_rows: limits.max_rows,
             max_bytes: limits.max_result_bytes,
@@ -117,7 +131,14 @@ impl ResultWriter {
             Some(NoRoom) => SqlError::Busy,
             None => too_large(self.max_bytes),
         };
-        rows.push(if self.count == 0 { "{" } else { ",{" }).map_err(|_| refuse(&rows))?;
+        let (open, close) = match self.form {
+            RowForm::Objects => ("{", "}"),
+            RowForm::Arrays => ("[", "]"),
+        };
+        if self.count > 0 {
+            rows.push(",").map_err(|_| refuse(&rows))?;
+        }
+        rows.push(open).map_err(|_| refuse(&rows))?;
         let mut first = true;
         for (index, key) in self.keys.iter().enumerate() {
             let Some(key) = key else { continue };
@@ -131,7 +152,7 @@ impl ResultWriter {
             };
             written.map_err(|_| refuse(&rows))?;
         }
-        rows.push("}").map_err(|_| refuse(&rows))?;
+        rows.push(close).map_err(|_| refuse(&rows))?;
         self.count += 1;
         Ok(())
     }
@@ -196,7 +217,7 @@ mod tests {
     #[test]
     fn rows_are_objects_in_the_order_of_their_columns() {
         let names = ["b", "a", "b"].map(str::to_string);
-        let mut writer = ResultWriter::new(&names, &Limits::default(), 0);
+        let mut writer = ResultWriter::new(&names, RowForm::Objects, &Limits::default(), 0);
         for _ in 0..2 {
             writer.push(|index| Ok(Cell::integer(i64::try_from(index).unwrap()))).unwrap();
         }
@@ -206,9 +227,21 @@ mod tests {
     }
 
     #[test]
+    fn arrays_have_every_column_in_its_order() {
+        let names = ["slug", "0", "id", "id", "1"].map(str::to_string);
+        let mut writer = ResultWriter::new(&names, RowForm::Arrays, &Limits::default(), 0);
+        for _ in 0..2 {
+            writer.push(|index| Ok(Cell::integer(i64::try_from(index).unwrap()))).unwrap();
+        }
+        let outcome = writer.finish(0);
+        assert_eq!(outcome.columns, names);
+        assert_eq!(outcome.rows, "[0,1,2,3,4],[0,1,2,3,4]");
+    }
+
+    #[test]
     fn too_many_rows_are_refused() {
         let limits = Limits { max_rows: 1, ..Limits::default() };
-        let mut writer = ResultWriter::new(&["a".to_string()], &limits, 0);
+        let mut writer = ResultWriter::new(&["a".to_string()], RowForm::Objects, &limits, 0);
         writer.push(|_| Ok(Cell::null())).unwrap();
         assert!(matches!(writer.push(|_| Ok(Cell::null())), Err(SqlError::TooMuch(_))));
     }
@@ -216,7 +249,9 @@ mod tests {
     #[test]
     fn results_of_one_answer_share_its_bytes() {
         let limits = Limits { max_result_bytes: 20, ..Limits::default() };
-        let push = |taken| ResultWriter::new(&["a".to_string()], &limits, taken).push(|_| Ok(Cell::integer(7)));
+        let push = |taken| {
+            ResultWriter::new(&["a".to_string()], RowForm::Objects, &limits, taken).push(|_| Ok(Cell::integer(7)))
+        };
         assert!(push(13).is_ok());
         let refused = push(16).unwrap_err();
         assert!(matches!(refused, SqlError::TooMuch(text) if text == "the result is larger than 20 bytes; use LIMIT"));
@@ -227,7 +262,7 @@ mod tests {
         let budget = tenon_http_server::Budget::new(1000);
         let text = |length: usize| move |_: usize| Ok(Cell::text("x".repeat(length)));
         let writer = || {
-            let writer = ResultWriter::new(&["a".to_string()], &Limits::default(), 0);
+            let writer = ResultWriter::new(&["a".to_string()], RowForm::Objects, &Limits::default(), 0);
             writer.charged(Charge::on(&budget.unshared()))
         };
         let mut rows = writer();
@@ -239,7 +274,7 @@ mod tests {
         assert_eq!(budget.used(), 0);
         // A text that grows when it is escaped is refused at the limit, and not behind it.
         let limits = Limits { max_result_bytes: 100, ..Limits::default() };
-        let mut rows = ResultWriter::new(&["a".to_string()], &limits, 0);
+        let mut rows = ResultWriter::new(&["a".to_string()], RowForm::Objects, &limits, 0);
         assert!(matches!(rows.push(|_| Ok(Cell::text("\u{1}".repeat(90)))), Err(SqlError::TooMuch(_))));
         assert!(rows.outcome.rows.capacity() <= 100);
     }

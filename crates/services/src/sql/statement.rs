@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::exact::{self, Texts};
-use super::{Outcome, SqlError};
+use super::{Outcome, RowForm, SqlError};
 use crate::Limits;
 use crate::http::problem::Problem;
 
@@ -16,6 +16,7 @@ pub(crate) struct Statement {
     pub(crate) texts: Texts,
     /// The number of affected rows that the commit requires.
     pub(crate) expected_rows: Option<u64>,
+    pub(crate) row_form: RowForm,
 }
 
 impl Statement {
@@ -30,7 +31,7 @@ impl Statement {
         }
     }
 
-    /// Reads `{"sql":"…","params":[…],"expect":{"rows":n}}`; all but the text are optional. Problems never repeat a
+    /// Reads `{"sql":"…","params":[…],"expect":{"rows":n},"rows":"arrays"}`; all but the text are optional. Problems never repeat a
     /// value.
     fn from_json(value: Value, limits: &Limits) -> Result<Self, Problem> {
         let Value::Object(mut object) = value else {
@@ -62,7 +63,12 @@ impl Statement {
                 Some(rows.ok_or_else(|| Problem::bad_request("`expect` must be {\"rows\": n}, n from 0 on"))?)
             }
         };
-        Ok(Self { sql, params, texts: Texts::new(), expected_rows })
+        let row_form = match object.remove("rows") {
+            None | Some(Value::Null) => RowForm::Objects,
+            Some(Value::String(form)) if form == "arrays" => RowForm::Arrays,
+            Some(_) => return Err(Problem::bad_request("`rows` must be \"arrays\", or be left out for objects")),
+        };
+        Ok(Self { sql, params, texts: Texts::new(), expected_rows, row_form })
     }
 
     /// Reads the body of a request for one statement.

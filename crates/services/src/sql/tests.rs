@@ -33,6 +33,34 @@ async fn a_key_belongs_to_one_request_even_without_statements() {
 }
 
 #[tokio::test]
+async fn rows_are_arrays_on_request() {
+    let sql = Tested::open("sql").await;
+    let ask = async |rows: serde_json::Value| {
+        let statement = "SELECT 'a' AS slug, 0, 1 AS id, 2 AS id";
+        let body = serde_json::json!({ "sql": statement, "rows": rows }).to_string();
+        sql.ask("POST /sql/query", &NONE, &body).await
+    };
+    assert_eq!(ask("arrays".into()).await.body, r#"{"columns":["slug","0","id","id"],"rows":[["a",0,1,2]]}"#);
+    let objects = r#"{"columns":["slug","0","id"],"rows":[{"slug":"a","0":0,"id":2}]}"#;
+    assert_eq!(ask(serde_json::Value::Null).await.body, objects);
+    for wrong in ["objects".into(), "".into(), "Arrays".into(), true.into(), 1.into(), serde_json::json!(["arrays"])] {
+        let refused = ask(wrong).await;
+        assert_eq!(refused.status, 400);
+        assert!(refused.body.contains("`rows` must be"), "{}", refused.body);
+    }
+    let options = BackendOptions::default();
+    let few = sql.reopen("sql", options, Limits { max_rows: 1, max_result_bytes: 60, ..Limits::default() }).await;
+    for (statement, part) in
+        [("SELECT 1 UNION ALL SELECT 2", "more than 1 rows"), ("SELECT hex(randomblob(30))", "larger than 60 bytes")]
+    {
+        let body = serde_json::json!({ "sql": statement, "rows": "arrays" }).to_string();
+        let refused = few.ask("POST /sql/query", &NONE, &body).await;
+        assert_eq!(refused.status, 400);
+        assert!(refused.body.contains(part), "{}", refused.body);
+    }
+}
+
+#[tokio::test]
 async fn vacuum_runs_and_reaches_no_other_file() {
     let sql = Tested::open("sql").await;
     let run = async |statement: &str| {

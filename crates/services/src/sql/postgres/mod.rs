@@ -220,7 +220,8 @@ impl PostgresSql {
         let arguments = encode::arguments(statement, types)
             .map_err(|error| Trouble { may_be_stale: true, ..Trouble::from(error) })?;
         let names: Vec<String> = prepared.columns().iter().map(|column| column.name().to_owned()).collect();
-        let mut writer = ResultWriter::new(&names, &self.limits, taken).charged(request.charge.clone());
+        let writer = ResultWriter::new(&names, statement.row_form, &self.limits, taken);
+        let mut writer = writer.charged(request.charge.clone());
         let mut affected = 0;
         let mut rows = connection.fetch_many(prepared.query_with(arguments));
         while let Some(step) = rows.try_next().await? {

@@ -19,7 +19,8 @@ use std::time::Instant;
 use tenon_sqlite::{Connection, Prepared, ValueRef};
 
 use super::{
-    Answer, Failed, Isolation, Mode, Outcome, ResultWriter, SqlAccess, SqlError, SqlRequest, SqlStore, Statement,
+    Answer, Failed, Isolation, Mode, Outcome, ResultWriter, RowForm, SqlAccess, SqlError, SqlRequest, SqlStore,
+    Statement,
 };
 use crate::http::charge::Charge;
 use crate::{Limits, ServicesError, sqlite_file};
@@ -262,7 +263,7 @@ fn run_prepared(
     if pooled.connection().renewals(prepared).map_err(sql_error)? != before {
         require_listed(pooled, prepared, &statement.sql)?;
     }
-    let mut shape = Shape::of(pooled.connection(), prepared, room)?;
+    let mut shape = Shape::of(pooled.connection(), prepared, statement.row_form, room)?;
     while is_row {
         let row = pooled.connection().row();
         shape.writer.push(|index| {
@@ -302,13 +303,13 @@ struct Shape {
 }
 
 impl Shape {
-    fn of(connection: &mut Connection, prepared: Prepared, room: &Room<'_>) -> Result<Self, SqlError> {
+    fn of(connection: &mut Connection, prepared: Prepared, form: RowForm, room: &Room<'_>) -> Result<Self, SqlError> {
         let columns = connection.columns(prepared).map_err(sql_error)?;
         let booleans = columns.iter().map(|column| values::is_boolean(column.declared.as_deref())).collect();
         let names: Vec<String> = columns.into_iter().map(|column| column.name).collect();
         // The writer keeps each name three times: as it is, for the answer, and as a key in JSON.
         room.charge.take(names.iter().map(|name| 10 * name.len() + 100).sum())?;
-        let writer = ResultWriter::new(&names, room.limits, room.taken).charged(room.charge.clone());
+        let writer = ResultWriter::new(&names, form, room.limits, room.taken).charged(room.charge.clone());
         Ok(Self { writer, names, booleans })
     }
 }
