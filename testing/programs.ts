@@ -65,6 +65,7 @@ const programs = {
     probe: ["--help"],
     install: "pip install 'moto[server]==5.*', or name it in MOTO_SERVER",
   },
+  "node-16": javascript("node-16/bin/node"),
   "node-22": javascript("node-22/bin/node"),
   "node-24": javascript("node-24/bin/node"),
   bun: javascript("@oven/bun-linux-x64/bin/bun"),
