@@ -4,7 +4,7 @@ import { access, constants, mkdir, readFile, rename, rm, stat, writeFile } from 
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import { systemReason, TenonError } from "../errors.ts";
 import { fromNative, native } from "../native.ts";
-import type { Project } from "../project/project.ts";
+import { type Project, sourceHint } from "../project/project.ts";
 import { formatBytes, type Terminal } from "../terminal.ts";
 import { type Bundle, bundle } from "./bundle.ts";
 import { prepareEngine } from "./engine.ts";
@@ -118,14 +118,15 @@ export async function buildProject(project: Project, options: BuildOptions, term
 }
 
 /** @internal */
-export async function requireSource({ source }: Project): Promise<void> {
+export async function requireSource(project: Project): Promise<void> {
+  const { source } = project;
   const refused = (problem: string, hint?: string) =>
     new TenonError("BUILD", `cannot read ${relative(process.cwd(), source)}: ${problem}`, hint);
   try {
     await access(source, constants.R_OK);
   } catch (error) {
     const isAbsent = (error as NodeJS.ErrnoException).code === "ENOENT";
-    throw refused(systemReason(error), isAbsent ? "a project's handler is in src/handler.ts" : undefined);
+    throw refused(systemReason(error), isAbsent ? sourceHint(project) : undefined);
   }
   if (!(await stat(source)).isFile()) throw refused("it is not a regular file");
 }

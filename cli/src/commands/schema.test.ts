@@ -30,3 +30,24 @@ export default routes({ a: get("/", () => ok(1)) });
     await rm(folder, { recursive: true });
   }
 });
+
+test("a top level that fills the memory is an error, without a dump of Node", { timeout: 120_000 }, async () => {
+  await mkdir(join(packageFolder, ".tenon"), { recursive: true });
+  const folder = await mkdtemp(join(packageFolder, ".tenon", "schema-"));
+  try {
+    await writeFile(join(folder, "package.json"), '{ "name": "demo" }');
+    await writeFile(join(folder, "tenon.toml"), '[project]\nname = "demo"\nentry = "app.ts"\n');
+    await writeFile(
+      join(folder, "app.ts"),
+      "const all = [];\nfor (;;) all.push(Array.from({ length: 1000 }, (_, n) => ({ n })));\n",
+    );
+    const args = [join(packageFolder, "bin/tenon.js"), "schema"];
+    expect(spawnSync(process.execPath, args, { cwd: folder, encoding: "utf8" })).toMatchObject({
+      status: 1,
+      stdout: "",
+      stderr: "error: app.ts: the module's top level needs more than 512 MiB of memory\n",
+    });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});

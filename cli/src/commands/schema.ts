@@ -3,6 +3,7 @@ import { join, relative } from "node:path";
 import { type Command, Option } from "commander";
 import { systemReason, TenonError } from "../errors.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
+import type { DocumentProcess } from "../schema/apart.ts";
 import type { Terminal } from "../terminal.ts";
 
 interface Options extends CommonOptions {
@@ -18,7 +19,7 @@ export function schemaCommand(program: Command): void {
     .command("schema")
     .summary("write the OpenAPI document")
     .description(
-      "Writes openapi.json beside package.json, the OpenAPI document of the routes in src/handler.ts. At the root of " +
+      "Writes openapi.json beside package.json, the OpenAPI document of the routes in src/handler.ts, or in the file that tenon.toml names. At the root of " +
         "a workspace it does so for every package that has routes.",
     )
     .option("--check", "write nothing; fail when the file is out of date, and print the difference")
@@ -31,21 +32,35 @@ export function schemaCommand(program: Command): void {
     .option("--json", "print the written files, or the differences, as JSON");
   withCommonOptions(command).action(async (options: Options) => {
     const terminal = terminalFor(options);
-    const { handledDocument, schemaFile } = await import("../schema/document.ts");
     const { packagesFrom } = await import("../schema/packages.ts");
     const folders = packagesFrom(process.cwd(), options.workspaces === true);
-    if (options.check) return check(folders, terminal, options);
-    const written: { path: string; bytes: number }[] = [];
-    for (const folder of folders) {
-      const path = relative(process.cwd(), join(folder, schemaFile));
-      const text = await handledDocument(folder, options.openapi);
-      await write(path, text);
-      const bytes = Buffer.byteLength(text);
-      written.push({ path, bytes });
-      terminal.say(`${terminal.bold("Generate".padStart(12))} ${path} (${bytes} bytes)`);
+    const { DocumentProcess } = await import("../schema/apart.ts");
+    const documents = new DocumentProcess();
+    try {
+      await (options.check ? check : writeAll)(folders, documents, terminal, options);
+    } finally {
+      documents.close();
     }
-    if (options.json) process.stdout.write(`${JSON.stringify(written)}\n`);
   });
+}
+
+async function writeAll(
+  folders: readonly string[],
+  documents: DocumentProcess,
+  terminal: Terminal,
+  options: Options,
+): Promise<void> {
+  const { schemaFile } = await import("../schema/document.ts");
+  const written: { path: string; bytes: number }[] = [];
+  for (const folder of folders) {
+    const path = relative(process.cwd(), join(folder, schemaFile));
+    const text = await documents.document(folder, options.openapi);
+    await write(path, text);
+    const bytes = Buffer.byteLength(text);
+    written.push({ path, bytes });
+    terminal.say(`${terminal.bold("Generate".padStart(12))} ${path} (${bytes} bytes)`);
+  }
+  if (options.json) process.stdout.write(`${JSON.stringify(written)}\n`);
 }
 
 async function write(path: string, text: string): Promise<void> {
@@ -65,13 +80,18 @@ interface Checked {
 }
 
 /** @throws TenonError `SCHEMA_OUTDATED` after all differences are on standard output */
-async function check(folders: readonly string[], terminal: Terminal, { json, openapi }: Options): Promise<void> {
+async function check(
+  folders: readonly string[],
+  documents: DocumentProcess,
+  terminal: Terminal,
+  { json, openapi }: Options,
+): Promise<void> {
   const { createTwoFilesPatch } = await import("diff");
-  const { handledDocument, schemaFile } = await import("../schema/document.ts");
+  const { schemaFile } = await import("../schema/document.ts");
   const checked: Checked[] = [];
   for (const folder of folders) {
     const path = relative(process.cwd(), join(folder, schemaFile));
-    const wanted = await handledDocument(folder, openapi);
+    const wanted = await documents.document(folder, openapi);
     const found = await readIfThere(path);
     const same = found === wanted;
     const difference = same ? "" : createTwoFilesPatch(path, path, found ?? "", wanted, "on disk", "of the routes");

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { relative } from "node:path";
 import { version } from "../package.ts";
-import type { Project } from "../project/project.ts";
+import { type Project, sourceHint } from "../project/project.ts";
 import { installedVersion } from "../versions.ts";
 import { type Check, error, ok } from "./check.ts";
 
@@ -15,10 +15,11 @@ export function projectChecks(project: Project): Check[] {
   ];
 }
 
-function sourceCheck({ source }: Project): Check[] {
+function sourceCheck(project: Project): Check[] {
+  const { source } = project;
   if (existsSync(source)) return [];
   const shown = relative(process.cwd(), source);
-  return [error("handler", `there is no ${shown}`, "a project's handler is in src/handler.ts")];
+  return [error("handler", `there is no ${shown}`, sourceHint(project))];
 }
 
 function sdkCheck({ folder }: Project): Check {

@@ -80,16 +80,24 @@ async function openProject(folder: string): Promise<Project> {
     throw new TenonError("CONFIG", `cannot read ${shown}: ${systemReason(error)}`);
   }
   const config = parseConfig(text, shown, process.env);
-  const { name } = config.project;
+  const { name, entry = "src/handler.ts" } = config.project;
   return {
     folder,
     config,
-    source: join(folder, "src", "handler.ts"),
+    source: join(folder, entry),
     component: join(folder, "dist", `${name}.wasm`),
     composed: join(folder, "dist", `${name}-composed.wasm`),
     sourceMap: join(folder, "dist", `${name}.wasm.map`),
     scratch: join(folder, ".tenon"),
   };
+}
+
+/** Where a project's handler module is, as a hint for one that does not exist. */
+export function sourceHint({ config }: Project): string {
+  const { entry } = config.project;
+  return entry === undefined
+    ? "a project's handler is in src/handler.ts"
+    : `\`entry\` in [project] of ${configFile} says ${JSON.stringify(entry)}`;
 }
 
 /** The name of a component in URLs: its file's name without `.wasm` or `.cwasm` and `-composed`. */

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join, relative } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { types } from "node:util";
-import { moduleJson, OpenApiError, type OpenApiVersion, packageJson } from "@tenon/sdk/openapi";
+import { moduleJson, OpenApiError, type OpenApiVersion, packageJson, sourceOf } from "@tenon/sdk/openapi";
 import { TenonError } from "../errors.ts";
 import type { Project } from "../project/project.ts";
 
@@ -41,7 +41,7 @@ export async function handledDocument(folder: string, version?: OpenApiVersion):
     await setImmediate();
     if (reasons.length === 0) return text;
     const [reason] = reasons;
-    const file = relative(process.cwd(), join(folder, "src", "handler.ts"));
+    const file = relative(process.cwd(), sourceOf(folder));
     const said = types.isNativeError(reason) ? reason.message : String(reason);
     throw new TenonError(
       "SCHEMA",

@@ -8,6 +8,6 @@ export type { Document } from "./document.ts";
 export { OpenApiError } from "./errors.ts";
 export { type JsonOptions, json } from "./json.ts";
 export type { Manifest } from "./manifest.ts";
-export { findPackage, type HandlerPackage, isHandlerPackage } from "./project.ts";
+export { findPackage, type HandlerPackage, isHandlerPackage, sourceOf } from "./project.ts";
 export { workspaceFolders } from "./workspace.ts";
 export { moduleJson, packageJson, type WrittenSchema, writeSchema, writeTo } from "./write.ts";

@@ -1,5 +1,5 @@
 /** Loads a handler module in Node, with its sources. */
-import { createRequire } from "node:module";
+import { builtinModules, createRequire } from "node:module";
 import { basename, dirname, join, relative } from "node:path";
 import { compileFunction } from "node:vm";
 import { type BuildFailure, buildSync, type Message } from "esbuild";
@@ -42,7 +42,11 @@ export function bundle(source: string): Bundled {
   }
 }
 
-function bundleAs(format: "cjs" | "esm", source: string): Bundled {
+/** The form of packages: for Node, or for browsers where that imports modules of Node that a handler lacks. */
+type Form = "node" | "browser";
+
+function bundleAs(format: "cjs" | "esm", source: string, form: Form = "node"): Bundled {
+  const isForBrowsers = form === "browser";
   const { outputFiles, metafile } = buildSync({
     // Relative, because esbuild takes a name with a star for a pattern.
     entryPoints: [`./${basename(source)}`],
@@ -55,11 +59,12 @@ function bundleAs(format: "cjs" | "esm", source: string): Bundled {
     sourcesContent: false,
     metafile: true,
     format,
-    platform: "node",
-    mainFields: ["module", "main"],
-    conditions: ["tenon", "worker", "import", "default"],
+    // For other platforms esbuild leaves the field `browser` alone.
+    platform: form,
+    mainFields: [...(isForBrowsers ? ["browser"] : []), "module", "main"],
+    conditions: ["tenon", "worker", "import", "default", ...(isForBrowsers ? ["browser"] : [])],
     target: "node20",
-    external: ["wasi:*"],
+    external: ["wasi:*", ...(isForBrowsers ? ["node:*", ...builtinModules] : [])],
     // A module's functions are not called at top level.
     loader: { ".wasm": "empty" },
     // Empty as in CommonJS, because the bundle does not run as a module.
@@ -114,7 +119,7 @@ interface DocumentConfig {
 
 /** Does what {@link evaluate} does, and also returns an app that writes its document itself. */
 export function evaluateAny(source: string, bundled: Bundled): App | DocumentedApp {
-  const exported = topLevel(source, bundled);
+  const exported = topLevel(source, bundled) as App | undefined;
   if (exported?.[appKey] === true) return exported;
   const { fetch, getOpenAPIDocument } = Object(exported) as Partial<DocumentedApp> & { fetch?: unknown };
   if (typeof fetch === "function") {
@@ -124,16 +129,38 @@ export function evaluateAny(source: string, bundled: Bundled): App | DocumentedA
     );
   }
   const found =
-    exported === undefined ? "there is no default export" : "the default export is not the result of routes()";
+    exported === undefined
+      ? "there is no default export"
+      : `the default export is not the result of routes(), but ${kindOf(exported)}`;
   throw new OpenApiError(`${shown(source)}: ${found}: export default routes({ … })`);
 }
 
 /** Takes an app's listener of `fetch`, which has no routes to describe. */
 function addEventListener(): void {}
 
-/** Returns the default export. */
-function topLevel(source: string, { code, map, awaits }: Bundled): App | undefined {
-  const module: { exports: { default?: App } } = { exports: {} };
+/**
+ * Returns the default export. Where a package imports a module of Node that a handler lacks, its form for browsers runs, as in a
+ * build.
+ */
+function topLevel(source: string, bundled: Bundled): unknown {
+  try {
+    return topLevelOf(source, bundled);
+  } catch (error) {
+    if (!(error instanceof OpenApiError && error.cause instanceof AbsentModule)) throw error;
+    try {
+      return topLevelOf(source, {
+        ...bundled,
+        ...bundleAs(bundled.awaits === undefined ? "cjs" : "esm", source, "browser"),
+      });
+    } catch {
+      // Without such a form, the first error is the one to mend.
+      throw error;
+    }
+  }
+}
+
+function topLevelOf(source: string, { code, map, awaits }: Bundled): unknown {
+  const module: { exports: { default?: unknown } } = { exports: {} };
   const declared = new Map<object, Error>();
   let done = true;
   try {
@@ -181,7 +208,23 @@ const served =
 
 function absent(name: string): unknown {
   if (served.test(name)) return createRequire(import.meta.url)(name);
-  throw new TypeError(`"${name}" is not part of a handler: there is no Node in a component`);
+  throw new AbsentModule(`"${name}" is not part of a handler: there is no Node in a component`);
+}
+
+/** Thrown for an import of a module of Node that a handler lacks. */
+class AbsentModule extends TypeError {
+  override readonly name = "TypeError";
+}
+
+/** Names the kind of a value, as a build does (`cli/src/build/entry.ts`). */
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (typeof value === "function") return String(value).startsWith("class") ? "a class" : "a function";
+  if (typeof value !== "object") return `a ${typeof value}`;
+  const [kind] = /\w+(?=]$)/.exec(Object.prototype.toString.call(value)) ?? [];
+  if (kind !== "Object") return `${/^[AEIO]/.test(String(kind)) ? "an" : "a"} ${kind}`;
+  const keys = Object.keys(value).slice(0, 5).join(", ");
+  return keys === "" ? "an object without properties" : `an object with ${keys}`;
 }
 
 function shownAt({ file, line, column }: SourcePlace): string {

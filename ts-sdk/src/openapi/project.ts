@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { checkManifest, type Manifest, readManifest } from "./manifest.ts";
 
@@ -13,7 +13,7 @@ export interface HandlerPackage {
 
 /**
  * Finds the package with a handler that contains a folder: the nearest `package.json` upwards with a `src/handler.ts`
- * beside it.
+ * beside it, or the handler module that `tenon.toml` names.
  *
  * @throws OpenApiError as {@link openPackage} does
  */
@@ -38,6 +38,15 @@ export function openPackage(folder: string): HandlerPackage {
   return { folder, manifest: checkManifest(content, called), source: sourceOf(folder) };
 }
 
-function sourceOf(folder: string): string {
-  return join(folder, "src", "handler.ts");
+/** Returns the handler module of a folder: `entry` in `[project]` of its `tenon.toml`, or else `src/handler.ts`. */
+export function sourceOf(folder: string): string {
+  const file = join(folder, "tenon.toml");
+  return join(folder, (existsSync(file) && entryIn(readFileSync(file, "utf8"))) || "src/handler.ts");
+}
+
+/** The command reads this file as TOML, and reports its errors. Here, one key is looked for, as everybody writes it. */
+function entryIn(text: string): string | undefined {
+  const [, section] = /^[ \t]*\[[ \t]*project[ \t]*\][^\n]*\n((?:(?![ \t]*\[)[^\n]*\n?)*)/m.exec(text) ?? [];
+  const [, basic, literal] = /^[ \t]*entry[ \t]*=[ \t]*(?:"([^"\\\n]*)"|'([^'\n]*)')/m.exec(section ?? "") ?? [];
+  return basic ?? literal;
 }

@@ -19,6 +19,7 @@ import {
   socketProblem,
   socketRule,
 } from "./addresses.ts";
+import { entryProblem, entryRule } from "./entry.ts";
 import { sidecarValue, sidecarValueProblem } from "./in-process.ts";
 import { type ConfigOf, type Key, open, optional, required, section, tables, withDefault } from "./key.ts";
 import { flag, oneOf, text, textList, textOrTable, wholeNumber } from "./kinds.ts";
@@ -89,6 +90,12 @@ export const sections = {
       rule: projectNameRule,
     }),
     version: withDefault(text, "0.0.0", "The project's version."),
+    entry: optional(
+      text,
+      "The handler module, relative to this file; `src/handler.ts` when left out. Its default export is the result of `routes()`, or " +
+        "an object with `fetch(request)`, such as an app of Hono.",
+      { problem: entryProblem, rule: entryRule },
+    ),
     locales: optional(
       textList,
       'The locales that `Intl`, `toLocaleString` and their like format for, as language tags: `["en", "de-CH"]`. The first ' +

@@ -1,0 +1,76 @@
+/** Makes documents in a process of its own, because a top level can fill the memory, and Node then ends with a dump. */
+import { type ChildProcess, fork } from "node:child_process";
+import { relative } from "node:path";
+import { type OpenApiVersion, sourceOf } from "@tenon/sdk/openapi";
+import { type ErrorCode, TenonError } from "../errors.ts";
+
+/** MiB of JavaScript's heap for a top level: more than a component may have. */
+const HEAP_MIB = 512;
+
+/** A question to the process. */
+export interface DocumentQuestion {
+  readonly folder: string;
+  readonly version: OpenApiVersion | undefined;
+}
+
+/** Its answer: the document, or an error, and what the top level printed. */
+export type DocumentAnswer = { readonly printed?: string } & (
+  | { readonly text: string }
+  | { readonly error: string; readonly code?: ErrorCode; readonly hint?: string }
+);
+
+/** The process, for the documents of several packages. What top levels print goes to standard error. */
+export class DocumentProcess {
+  readonly #child: ChildProcess;
+  #dump = "";
+  readonly #stop = () => this.#child.kill("SIGKILL");
+
+  constructor() {
+    const execArgv = [...process.execArgv, `--max-old-space-size=${HEAP_MIB}`];
+    const stdio = ["ignore", "ignore", "pipe", "ipc"] as const;
+    this.#child = fork(new URL("./document-child.js", import.meta.url), { execArgv, stdio: [...stdio] });
+    this.#child.stderr?.on("data", (data) => {
+      this.#dump += data;
+    });
+    process.once("exit", this.#stop);
+  }
+
+  /**
+   * Returns the document of a package. One is made at a time.
+   *
+   * @throws TenonError as `handledDocument` does, and `SCHEMA` when the process dies
+   */
+  async document(folder: string, version: OpenApiVersion): Promise<string> {
+    const answer = await this.#ask({ folder, version });
+    process.stderr.write(answer.printed ?? "");
+    if ("text" in answer) return answer.text;
+    if (answer.code !== undefined) throw new TenonError(answer.code, answer.error, answer.hint);
+    throw new Error(answer.error);
+  }
+
+  close(): void {
+    process.off("exit", this.#stop);
+    this.#stop();
+  }
+
+  #ask(question: DocumentQuestion): Promise<DocumentAnswer> {
+    return new Promise((resolve, reject) => {
+      const child = this.#child;
+      const settle = (end: () => void) => {
+        child.off("message", receive).off("close", dead).off("error", reject);
+        end();
+      };
+      const receive = (answer: DocumentAnswer) => settle(() => resolve(answer));
+      const dead = (code: number | null, signal: string | null) => {
+        const isFull = /heap out of memory|FATAL ERROR: .*(?:memory|allocation)/i.test(this.#dump);
+        const source = relative(process.cwd(), sourceOf(question.folder));
+        const error = isFull
+          ? `${source}: the module's top level needs more than ${HEAP_MIB} MiB of memory`
+          : `${source}: the module's top level ended the process (${signal ?? code})`;
+        settle(() => resolve({ code: "SCHEMA", error }));
+      };
+      child.on("message", receive).on("close", dead).on("error", reject);
+      child.send(question);
+    });
+  }
+}
