@@ -78,7 +78,10 @@ export declare class Log {
 
 /** Modules that are loaded and can be called. */
 export declare class Runtime {
-  /** Loads the modules. Rejects with a code: `CONFIG`, `ENGINE`, `MODULE_READ`, `MODULE_COMPILE` or `MODULE_LINK`. */
+  /**
+   * Loads the modules. Rejects with a code: `CONFIG`, `ENGINE`, `MODULE_READ`, `MODULE_COMPILE`, `MODULE_LINK`, or
+   * `INTERNAL` when the loader itself fails.
+   */
   static create(options: RuntimeOptions): Promise<Runtime>
   /** The names of the modules, sorted. */
   modules(): Array<string>
@@ -278,6 +281,12 @@ export declare function exportsOfModule(bytes: Buffer): Promise<ModuleExports>
 
 /** Reads the names of a component's imports and exports. Rejects with `NOT_A_COMPONENT`. */
 export declare function interfacesOf(component: Buffer): Promise<ComponentInterfaces>
+
+/**
+ * Makes the allocator of this process keep little memory, for `tenon run`. A program that embeds a runtime has an allocator of
+ * its own, which it sets up itself.
+ */
+export declare function keepLittleMemory(): void
 
 /** A limit of the runtime. */
 export interface LimitKey {

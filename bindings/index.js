@@ -856,6 +856,7 @@ module.exports.engineRevision = nativeBinding.engineRevision
 module.exports.expandDelta = nativeBinding.expandDelta
 module.exports.exportsOfModule = nativeBinding.exportsOfModule
 module.exports.interfacesOf = nativeBinding.interfacesOf
+module.exports.keepLittleMemory = nativeBinding.keepLittleMemory
 module.exports.limitKeys = nativeBinding.limitKeys
 module.exports.migrate = nativeBinding.migrate
 module.exports.scheduleProblem = nativeBinding.scheduleProblem
