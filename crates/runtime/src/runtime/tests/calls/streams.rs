@@ -109,7 +109,7 @@ async fn a_streamed_call_that_fails_has_a_reason() {
     for (call, pieces, reason, words) in [
         (Call::get("http://10.0.0.1/"), 0, REFUSED, "10.0.0.1 is refused"),
         (Call::get("sidecar:gone/a"), 0, REFUSED, "gone cannot be reached"),
-        (named, 0, INVALID, "the length of a streamed body is not known"),
+        (named, 0, INVALID, "content-length must not be set for a streamed body"),
         (soon(&hang), 0, TIMEOUT, "db did not answer within 50 ms"),
         (post(&echo), 2, INVALID, "max_outbound_body_bytes"),
     ] {
