@@ -1,6 +1,6 @@
-//! Leases of queues and cron: receipts, the delay before the next attempt, and times for JSON.
+//! Leases of queues and cron: ids, the delay before the next attempt, and times for JSON.
 
-use std::hash::{BuildHasher, RandomState};
+use std::io;
 use std::time::Duration;
 
 /// The first delay before the next attempt; it doubles with each attempt.
@@ -15,17 +15,16 @@ pub(crate) fn backoff(attempts: u64) -> Duration {
     doubled.and_then(|times| BACKOFF.checked_mul(times)).map_or(MAX_BACKOFF, |delay| delay.min(MAX_BACKOFF))
 }
 
-/// Makes a unique receipt of a lease.
-pub(crate) fn receipt() -> String {
-    format!("{:016x}{:016x}", RandomState::new().hash_one(0), RandomState::new().hash_one(0))
-}
-
-/// Makes an unguessable id: 128 bits of the system's randomness, in hexadecimal digits. None when the system has no
-/// randomness.
-pub(crate) fn secret_id() -> Option<String> {
+/// Makes an unguessable id: 128 bits of the system's randomness, in hexadecimal digits.
+///
+/// # Errors
+///
+/// The system has no randomness.
+pub(crate) fn secret_id() -> io::Result<String> {
     let mut bytes = [0; 16];
-    rustls::crypto::ring::default_provider().secure_random.fill(&mut bytes).ok()?;
-    Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    let filled = rustls::crypto::ring::default_provider().secure_random.fill(&mut bytes);
+    filled.map_err(|_| io::Error::other("the system has no random numbers"))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Formats milliseconds since 1970 as ISO 8601.
@@ -37,6 +36,13 @@ pub(crate) fn iso(millis: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ids_differ_and_have_128_bits() {
+        let (one, other) = (secret_id().unwrap(), secret_id().unwrap());
+        assert_ne!(one, other);
+        assert!([&one, &other].iter().all(|id| id.len() == 32 && id.bytes().all(|digit| digit.is_ascii_hexdigit())));
+    }
 
     #[test]
     fn delays_double() {

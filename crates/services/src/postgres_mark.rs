@@ -5,7 +5,7 @@
 
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 
-use crate::lease::receipt;
+use crate::lease::secret_id;
 
 /// The server keeps unknown settings whose name has two parts.
 const SETTING: &str = "tenon.connection";
@@ -21,9 +21,13 @@ pub(crate) struct Mark(String);
 
 impl Mark {
     /// Adds a mark to the settings of connections.
-    pub(crate) fn on(options: PgConnectOptions) -> (PgConnectOptions, Self) {
-        let mark = receipt();
-        (options.options([(SETTING, mark.as_str())]), Self(mark))
+    ///
+    /// # Errors
+    ///
+    /// The system has no randomness.
+    pub(crate) fn on(options: PgConnectOptions) -> Result<(PgConnectOptions, Self), sqlx::Error> {
+        let mark = secret_id()?;
+        Ok((options.options([(SETTING, mark.as_str())]), Self(mark)))
     }
 
     /// Checks that a new connection has its settings.

@@ -36,7 +36,7 @@ pub(crate) async fn open(
     let options: PgConnectOptions = url.parse().map_err(|_| fail("this is not a URL of a database".into()))?;
     let timeout = limits.statement_timeout.as_millis().to_string();
     let options = options.application_name("tenon-sidecar").options([("statement_timeout", timeout.as_str())]);
-    let (options, mark) = Mark::on(options);
+    let (options, mark) = Mark::on(options).map_err(|error| fail(error.to_string()))?;
     // First without the pool, which retries after any error, and reports a timeout.
     check(&options, &mark).await.map_err(|error| fail(error.to_string()))?;
     let health = HealthConnection::new(options.clone(), mark.clone());

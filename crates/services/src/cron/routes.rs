@@ -20,7 +20,7 @@ use crate::http::members::{leased, number};
 use crate::http::name::Name;
 use crate::http::problem::Problem;
 use crate::http::query::Query;
-use crate::lease::receipt;
+use crate::lease::secret_id;
 
 /// Default length of a lease.
 const LEASE_MS: u64 = 90_000;
@@ -167,7 +167,7 @@ async fn lease<S: CronStore>(
         scope: Scope::Modules(modules),
         max: usize::try_from(max).unwrap_or(1),
         lease_ms: i64::try_from(lease_ms).unwrap_or(i64::MAX),
-        receipt: receipt(),
+        receipt: secret_id().map_err(Problem::internal)?,
     };
     let is_due = cron.store.wake().await.map_err(Problem::internal)?.is_some_and(|wake| wake <= now());
     let runs = if is_due { cron.store.lease(ask, now()).await.map_err(Problem::internal)? } else { Vec::new() };

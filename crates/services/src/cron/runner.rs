@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use super::run::{Ask, Call, Outcome, Run, Scope, now};
 use super::store::{CronStore, StoreError};
 use crate::host::HostSlot;
-use crate::lease::receipt;
+use crate::lease::secret_id;
 
 /// The longest sleep, after which a changed clock or a suspended machine is noticed.
 const LONGEST_SLEEP_MS: i64 = 20_000;
@@ -61,7 +61,7 @@ impl<S: CronStore> Runner<S> {
     async fn look(&self) -> Result<i64, StoreError> {
         let Some(host) = self.host.get() else { return Ok(SHORTEST_SLEEP_MS) };
         if self.store.wake().await?.is_some_and(|wake| wake <= now()) {
-            let calls = self.store.lease(ask(Scope::Development(host.modules())), now()).await?;
+            let calls = self.store.lease(ask(Scope::Development(host.modules()))?, now()).await?;
             for call in calls {
                 let runner = self.clone();
                 tokio::spawn(async move { runner.run(call).await });
@@ -73,7 +73,7 @@ impl<S: CronStore> Runner<S> {
 
     /// Runs a job now, and returns the run when it has ended. None when the job does not exist.
     pub(crate) async fn trigger(&self, name: String) -> Result<Option<Run>, StoreError> {
-        let Some((run, call)) = self.store.trigger(name, Some(ask(Scope::Modules(Vec::new()))), now()).await? else {
+        let Some((run, call)) = self.store.trigger(name, Some(ask(Scope::Modules(Vec::new()))?), now()).await? else {
             return Ok(None);
         };
         let Some(call) = call else { return Ok(Some(run)) };
@@ -105,6 +105,7 @@ impl<S: CronStore> Runner<S> {
     }
 }
 
-fn ask(scope: Scope) -> Ask {
-    Ask { scope, max: MAX_RUNS, lease_ms: LEASE_MS, receipt: receipt() }
+fn ask(scope: Scope) -> Result<Ask, StoreError> {
+    let receipt = secret_id().map_err(|error| error.to_string())?;
+    Ok(Ask { scope, max: MAX_RUNS, lease_ms: LEASE_MS, receipt })
 }

@@ -1,6 +1,5 @@
 //! The routes of key-value.
 
-use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 use axum::Router;
@@ -19,6 +18,7 @@ use crate::http::problem::Problem;
 use crate::http::query::{Query, decode};
 use crate::http::shared::Shared;
 use crate::http::{answer, body};
+use crate::lease::secret_id;
 use crate::sql::base64;
 
 /// The longest time to live: a hundred years. Beyond, dates overflow.
@@ -104,7 +104,7 @@ async fn write<S: KvStore>(
     // The message to the store, which moves when it grows.
     Charge::current().take_within(3 * value.len(), shared.limits.queue_timeout).await?;
     let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    let etag = fresh_etag();
+    let etag = fresh_etag()?;
     let put = Put { value, content_type, metadata, etag: etag.clone(), ttl, condition };
     if shared.store.put(key, put).await? {
         Ok((StatusCode::NO_CONTENT, [(ETAG, etag_header(quoted(&etag)))]).into_response())
@@ -147,7 +147,7 @@ async fn count<S: KvStore>(
         Some(seconds) => Some(lifetime(u64::try_from(seconds).ok())?),
     };
     let (min, max, condition) = (number("min")?, number("max")?, Condition::of(&headers));
-    let increment = Increment { by, ttl, min, max, etag: fresh_etag(), condition };
+    let increment = Increment { by, ttl, min, max, etag: fresh_etag()?, condition };
     match shared.store.increment(key, increment).await? {
         Counted::Value(value) => Ok(axum::Json(json!({ "value": value }))),
         Counted::Beyond(value) => {
@@ -201,7 +201,7 @@ async fn write_many<S: KvStore>(shared: &Shared<S>, asked: &Value) -> Result<axu
             value: value.into(),
             content_type: Some(content_type.to_owned()),
             metadata: Metadata::of_json(&entry["metadata"])?,
-            etag: fresh_etag(),
+            etag: fresh_etag()?,
             ttl,
             condition: Condition::default(),
         };
@@ -340,8 +340,7 @@ fn etag_header(quoted: String) -> HeaderValue {
     HeaderValue::try_from(quoted).unwrap_or(HeaderValue::from_static("\"\""))
 }
 
-/// A unique ETag: 128 bits of the system's randomness, from the keys of hash maps.
-fn fresh_etag() -> String {
-    let half = || RandomState::new().hash_one(0);
-    format!("{:016x}{:016x}", half(), half())
+/// A unique ETag.
+fn fresh_etag() -> Result<String, Problem> {
+    secret_id().map_err(Problem::internal)
 }

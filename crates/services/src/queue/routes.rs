@@ -20,7 +20,7 @@ use crate::http::name::Name;
 use crate::http::problem::Problem;
 use crate::http::shared::Shared;
 use crate::http::{answer, body};
-use crate::lease::{backoff, receipt};
+use crate::lease::{backoff, secret_id};
 
 /// The longest lease: half a day.
 const MAX_VISIBILITY_MS: u64 = 12 * 3600 * 1000;
@@ -77,7 +77,7 @@ async fn lease<S: QueueStore>(
         max_bytes: shared.limits.max_result_bytes,
         visibility: Duration::from_millis(visibility),
         max_attempts: attempts(&name, &asked)?,
-        receipt: receipt(),
+        receipt: secret_id().map_err(Problem::internal)?,
     };
     // The store's message and the bodies. One body may be beyond the limit.
     let most = shared.limits.max_result_bytes.max(shared.limits.max_body_bytes);

@@ -82,7 +82,7 @@ impl<S: SqlStore> Transactions<S> {
         let permit = timeout(inner.limits.queue_timeout, Arc::clone(&inner.permits).acquire_owned()).await;
         let Ok(Ok(permit)) = permit else { return Err(SqlError::Busy) };
         let transaction = inner.store.begin(isolation, foreign_keys).await?;
-        let id = secret_id().ok_or_else(|| SqlError::Internal("there are no random numbers".to_owned()))?;
+        let id = secret_id().map_err(|error| SqlError::Internal(error.to_string()))?;
         let now = Instant::now();
         let entry = Arc::new(Entry {
             slot: tokio::sync::Mutex::new(Some(Held { transaction, _permit: permit })),

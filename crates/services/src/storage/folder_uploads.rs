@@ -20,8 +20,7 @@ const MAX_UPLOADS: i64 = 1000;
 
 impl UploadStore for FolderStore {
     async fn begin_upload(&self, path: &ObjectPath, kept: &Kept) -> Result<String, StorageError> {
-        let id =
-            secret_id().ok_or_else(|| StorageError::Internal("storage: there are no random numbers".to_owned()))?;
+        let id = secret_id().map_err(|error| StorageError::Internal(format!("storage: {error}")))?;
         let (upload, path, kept) = (id.clone(), path.as_str().to_owned(), kept.clone());
         let begun = self.uploads.call(move |db| {
             db.writing(|db| {

@@ -9,7 +9,7 @@ use tokio::io::AsyncWriteExt;
 use super::StorageError;
 use super::folder_errors::{failed, gone, not_moved};
 use crate::http::body::Incoming;
-use crate::lease::receipt;
+use crate::lease::secret_id;
 
 /// The folder of large uploads, which lists omit.
 pub(super) const UPLOADS: &str = ".tenon-uploads";
@@ -27,7 +27,7 @@ impl Staged {
         mut each: impl FnMut(&[u8]),
     ) -> Result<Self, StorageError> {
         tokio::fs::create_dir_all(&folder).await.map_err(failed)?;
-        let path = folder.join(receipt());
+        let path = folder.join(secret_id().map_err(failed)?);
         let staged = Self(Some(path.clone()));
         let mut file = tokio::fs::File::create_new(&path).await.map_err(failed)?;
         file.write_all(first).await.map_err(failed)?;
@@ -47,7 +47,7 @@ impl Staged {
         let folder = root.join(UPLOADS);
         let joined = tokio::task::spawn_blocking(move || {
             std::fs::create_dir_all(&folder)?;
-            let path = folder.join(receipt());
+            let path = folder.join(secret_id()?);
             let staged = Self(Some(path.clone()));
             join(&files, &path).map(|()| staged)
         });

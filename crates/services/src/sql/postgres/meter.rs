@@ -19,7 +19,7 @@ use tenon_http_server::Reservation;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixListener, UnixStream};
 
-use crate::lease::receipt;
+use crate::lease::secret_id;
 use crate::sql::SqlError;
 
 /// Bytes that the server may send between the statements of requests: its catalog, and stored answers.
@@ -178,7 +178,7 @@ struct Door {
 impl Door {
     fn open() -> io::Result<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
-        let name = format!("tenon-{}-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed), receipt());
+        let name = format!("tenon-{}-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed), secret_id()?);
         if cfg!(target_os = "linux") {
             return Ok(Self { path: format!("\0{name}").into(), is_file: false });
         }

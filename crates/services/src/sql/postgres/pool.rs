@@ -72,7 +72,7 @@ impl Pool {
         decisions: Decisions,
         limits: &Limits,
     ) -> Result<Self, sqlx::Error> {
-        let (options, mark) = Mark::on(options);
+        let (options, mark) = Mark::on(options)?;
         let health = HealthConnection::new(options.clone(), mark.clone());
         let pool = Self(Arc::new(Inner {
             options,
