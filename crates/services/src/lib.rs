@@ -30,6 +30,7 @@ mod limits;
 mod page;
 mod postgres_health;
 mod postgres_mark;
+mod postgres_reason;
 mod postgres_tables;
 mod queue;
 mod redis_link;

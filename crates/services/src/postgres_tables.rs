@@ -5,6 +5,7 @@ use sqlx::{Connection, Executor};
 
 use crate::postgres_health::HealthConnection;
 use crate::postgres_mark::Mark;
+use crate::postgres_reason::{address_of, reason, reason_at};
 use crate::{Limits, ServicesError};
 
 /// The tables of a service. Cloning shares the connections.
@@ -34,11 +35,12 @@ pub(crate) async fn open(
 ) -> Result<Tables, ServicesError> {
     let fail = |reason: String| ServicesError::Backend { what: "PostgreSQL", reason };
     let options: PgConnectOptions = url.parse().map_err(|_| fail("this is not a URL of a database".into()))?;
+    let address = address_of(&options);
     let timeout = limits.statement_timeout.as_millis().to_string();
     let options = options.application_name("tenon-sidecar").options([("statement_timeout", timeout.as_str())]);
-    let (options, mark) = Mark::on(options).map_err(|error| fail(error.to_string()))?;
+    let (options, mark) = Mark::on(options).map_err(|error| fail(reason(&error)))?;
     // First without the pool, which retries after any error, and reports a timeout.
-    check(&options, &mark).await.map_err(|error| fail(error.to_string()))?;
+    check(&options, &mark).await.map_err(|error| fail(reason_at(&address, &error)))?;
     let health = HealthConnection::new(options.clone(), mark.clone());
     let pool = PgPoolOptions::new()
         .after_connect(move |connection, _| {
@@ -49,12 +51,12 @@ pub(crate) async fn open(
         .acquire_timeout(limits.queue_timeout)
         .connect_with(options)
         .await
-        .map_err(|error| fail(error.to_string()))?;
+        .map_err(|error| fail(reason_at(&address, &error)))?;
     let made = match pool.acquire().await {
         Ok(mut connection) => make(&mut connection, schema).await,
         Err(error) => Err(error),
     };
-    made.map_err(|error| fail(format!("{tables} could not be made: {error}")))?;
+    made.map_err(|error| fail(format!("{tables} could not be made: {}", reason(&error))))?;
     Ok(Tables { pool, health })
 }
 
@@ -90,5 +92,5 @@ async fn check(options: &PgConnectOptions, mark: &Mark) -> Result<(), sqlx::Erro
 
 /// Names the database in an error for the log.
 pub(crate) fn store_error(error: sqlx::Error) -> String {
-    format!("PostgreSQL: {error}")
+    format!("PostgreSQL: {}", reason(&error))
 }

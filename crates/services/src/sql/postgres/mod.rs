@@ -25,6 +25,7 @@ use tokio::time::{Instant, timeout_at};
 use super::{
     Answer, Cell, Failed, Isolation, Mode, Outcome, ResultWriter, SqlAccess, SqlError, SqlRequest, SqlStore, Statement,
 };
+use crate::postgres_reason::{address_of, reason, reason_at};
 use crate::{Limits, ServicesError, SqlParser};
 use access::{Decisions, Run};
 use errors::{Trouble, sql_error};
@@ -67,6 +68,7 @@ impl PostgresSql {
         let fail = |reason: String| ServicesError::Backend { what: "PostgreSQL", reason };
         // The parse error may repeat the URL, so it is dropped.
         let options: PgConnectOptions = url.parse().map_err(|_| fail("this is not a URL of a database".into()))?;
+        let address = address_of(&options);
         let grammar = access::load(parser).await?;
         let decisions = Decisions::new(grammar, access.clone(), &limits);
         let read_only = if access.read_only { "on" } else { "off" };
@@ -84,9 +86,9 @@ impl PostgresSql {
         match Pool::connect(options, decisions.clone(), &limits).await {
             Ok(pool) => Ok(Self { pool, access, decisions, limits }),
             Err(sqlx::Error::PoolTimedOut) => {
-                Err(fail(format!("no connection within {} s", limits.queue_timeout.as_secs())))
+                Err(fail(format!("no connection to {address} within {} s", limits.queue_timeout.as_secs())))
             }
-            Err(error) => Err(fail(error.to_string())),
+            Err(error) => Err(fail(reason_at(&address, &error))),
         }
     }
 
@@ -357,7 +359,7 @@ impl SqlStore for PostgresSql {
                     .to_owned())
             }
             Ok(_) => Ok(()),
-            Err(error) => Err(format!("PostgreSQL: {error}")),
+            Err(error) => Err(format!("PostgreSQL: {}", reason(&error))),
         }
     }
 }

@@ -18,6 +18,7 @@ use super::meter::{self, Meter};
 use crate::Limits;
 use crate::postgres_health::HealthConnection;
 use crate::postgres_mark::Mark;
+use crate::postgres_reason::reason;
 use crate::sql::{Reported, SqlError};
 
 /// How long statements stay prepared. Another program may change the schema, and PostgreSQL keeps the types of a prepared
@@ -223,9 +224,9 @@ fn is_transient(error: &sqlx::Error) -> bool {
 /// The error of a missing connection; logged when a retry is unlikely to help.
 fn unreachable(error: &sqlx::Error) -> SqlError {
     if !is_transient(error) && !matches!(error, sqlx::Error::PoolTimedOut) {
-        return SqlError::Internal(format!("PostgreSQL: {error}"));
+        return SqlError::Internal(format!("PostgreSQL: {}", reason(error)));
     }
-    tracing::warn!("PostgreSQL cannot be reached: {error}");
+    tracing::warn!("PostgreSQL cannot be reached: {}", reason(error));
     SqlError::Database(Box::new(Reported {
         status: StatusCode::SERVICE_UNAVAILABLE,
         retryable: true,
