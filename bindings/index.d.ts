@@ -152,8 +152,11 @@ export declare class Services {
 
 /** A sidecar that runs. */
 export declare class Sidecar {
-  /** Rejects with a code: `CONFIG`, `BACKEND`, `FOLDER`, `ADDRESS_IN_USE` or `LISTEN`. */
-  static start(options: SidecarOptions): Promise<Sidecar>
+  /**
+   * `settings` is the JSON of `crates/services/src/settings.rs`. Rejects with a code: `CONFIG`, `BACKEND`, `FOLDER`,
+   * `ADDRESS_IN_USE` or `LISTEN`.
+   */
+  static start(settings: string, options: SidecarOptions): Promise<Sidecar>
   /** The address, as `tenon.toml` names it. A sidecar that listens nowhere has one that only runtimes of this process take. */
   get address(): string
   /**
@@ -541,42 +544,18 @@ export interface SidecarAnswer {
   body: Buffer
 }
 
-/** Options of a sidecar; omitted ones have the defaults of `crates/services/src/limits.rs`. */
+/** Options of a sidecar besides its settings. */
 export interface SidecarOptions {
-  /** `sql`, `kv`, `storage`, `queue` or `cron`. */
-  kind: string
-  /** The store: `postgres://…`, `redis://…`, `sqlite:/path`, `s3://bucket` or `file:/path`. */
-  url: string
   /** `unix:///run/db.sock` or `127.0.0.1:7001`. Left out, it listens nowhere: runtimes of this process are given its address. */
   listen?: string
   /** The bearer token that every request must have. */
   token?: string
-  /** `sql`: statements that write are refused. */
-  readOnly?: boolean
-  /** `sql`: the tables that statements may name. */
-  tables?: Array<string>
-  /** `sql`, PostgreSQL: the role whose rights statements have. */
-  role?: string
-  /** `sql`, PostgreSQL: the file `libpg-query.wasm`, which has its grammar. */
-  parser?: string
+  /** Listens without a token where other machines reach it. */
+  insecure?: boolean
+  /** The file `libpg-query.wasm`, which has PostgreSQL's grammar. */
+  grammar?: string
   /** The folder that compiled code is kept in; nothing is kept without one. */
   cacheDir?: string
-  /** `kv` and `queue`: the prefix of all names in Redis. */
-  prefix?: string
-  /** `storage` on a folder: the base of the URLs that it signs, such as `https://files.example.com`. */
-  publicUrl?: string
-  /** Connections to the database. */
-  poolSize?: number
-  /** Milliseconds that a request's statements may take. */
-  statementTimeoutMs?: number
-  /** `sql`: milliseconds between two statements of a transaction. */
-  transactionIdleMs?: number
-  /** `sql`: milliseconds of a transaction in all. */
-  transactionTimeoutMs?: number
-  /** Rows of one result. */
-  maxRows?: number
-  /** Bytes of a request's body. */
-  maxBodyBytes?: number
   /** `off`, `error`, `warn`, `info` (the default) or `debug`: the level of lines logged to standard error. */
   logLevel?: string
   /** `readable` (the default) or `json`. */

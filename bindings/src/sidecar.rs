@@ -6,49 +6,25 @@ use http_body_util::{BodyExt, Full};
 use napi::bindgen_prelude::{Buffer, PromiseRaw};
 use napi::{Env, Result};
 use napi_derive::napi;
-use tenon_services::{InProcessSidecar, Listen, SidecarOptions as Options, SidecarSettings};
+use tenon_services::{InProcessSidecar, Listen, SidecarFiles, SidecarOptions as Options, SidecarSettings};
 
 use crate::closable::Closable;
 use crate::failure::{Failure, promise};
 use crate::in_process::Offered;
 
-/// Options of a sidecar; omitted ones have the defaults of `crates/services/src/limits.rs`.
+/// Options of a sidecar besides its settings.
 #[napi(object)]
 pub struct SidecarOptions {
-    /// `sql`, `kv`, `storage`, `queue` or `cron`.
-    pub kind: String,
-    /// The store: `postgres://…`, `redis://…`, `sqlite:/path`, `s3://bucket` or `file:/path`.
-    pub url: String,
     /// `unix:///run/db.sock` or `127.0.0.1:7001`. Left out, it listens nowhere: runtimes of this process are given its address.
     pub listen: Option<String>,
     /// The bearer token that every request must have.
     pub token: Option<String>,
-    /// `sql`: statements that write are refused.
-    pub read_only: Option<bool>,
-    /// `sql`: the tables that statements may name.
-    pub tables: Option<Vec<String>>,
-    /// `sql`, PostgreSQL: the role whose rights statements have.
-    pub role: Option<String>,
-    /// `sql`, PostgreSQL: the file `libpg-query.wasm`, which has its grammar.
-    pub parser: Option<String>,
+    /// Listens without a token where other machines reach it.
+    pub insecure: Option<bool>,
+    /// The file `libpg-query.wasm`, which has PostgreSQL's grammar.
+    pub grammar: Option<String>,
     /// The folder that compiled code is kept in; nothing is kept without one.
     pub cache_dir: Option<String>,
-    /// `kv` and `queue`: the prefix of all names in Redis.
-    pub prefix: Option<String>,
-    /// `storage` on a folder: the base of the URLs that it signs, such as `https://files.example.com`.
-    pub public_url: Option<String>,
-    /// Connections to the database.
-    pub pool_size: Option<u32>,
-    /// Milliseconds that a request's statements may take.
-    pub statement_timeout_ms: Option<u32>,
-    /// `sql`: milliseconds between two statements of a transaction.
-    pub transaction_idle_ms: Option<u32>,
-    /// `sql`: milliseconds of a transaction in all.
-    pub transaction_timeout_ms: Option<u32>,
-    /// Rows of one result.
-    pub max_rows: Option<u32>,
-    /// Bytes of a request's body.
-    pub max_body_bytes: Option<u32>,
     /// `off`, `error`, `warn`, `info` (the default) or `debug`: the level of lines logged to standard error.
     pub log_level: Option<String>,
     /// `readable` (the default) or `json`.
@@ -87,22 +63,27 @@ impl Running {
 
 #[napi]
 impl Sidecar {
-    /// Rejects with a code: `CONFIG`, `BACKEND`, `FOLDER`, `ADDRESS_IN_USE` or `LISTEN`.
+    /// `settings` is the JSON of `crates/services/src/settings.rs`. Rejects with a code: `CONFIG`, `BACKEND`, `FOLDER`,
+    /// `ADDRESS_IN_USE` or `LISTEN`.
     #[napi]
-    pub fn start<'env>(env: &'env Env, options: SidecarOptions) -> Result<PromiseRaw<'env, Sidecar>> {
+    pub fn start<'env>(env: &'env Env, settings: String, options: SidecarOptions) -> Result<PromiseRaw<'env, Sidecar>> {
         let start = async move {
-            let (listen, token) = (options.listen.clone(), options.token.clone());
+            let SidecarOptions { listen, token, insecure, grammar, cache_dir, log_level, log_format } = options;
             // A sidecar that does not listen belongs to a runtime, which has set the log up.
             if listen.is_some() {
-                let format = options.log_format.as_deref().unwrap_or("readable");
-                tenon_log::start(options.log_level.as_deref().unwrap_or("info"), format)?;
+                let format = log_format.as_deref().unwrap_or("readable");
+                tenon_log::start(log_level.as_deref().unwrap_or("info"), format)?;
             }
-            let settings = settings(options);
+            let settings =
+                serde_json::from_str(&settings).map_err(|error| Failure::new("CONFIG", error.to_string()))?;
+            let mut settings = SidecarSettings::from_json(settings)?;
+            settings.files = SidecarFiles { grammar: grammar.map(Into::into), cache: cache_dir.map(Into::into) };
             let limits = settings.limits();
             let backend = settings.backend()?;
             Ok(match listen {
                 Some(listen) => {
-                    let options = Options { backend, listen: Listen::parse(&listen)?, token, limits };
+                    let insecure = insecure.unwrap_or(false);
+                    let options = Options { backend, listen: Listen::parse(&listen)?, token, insecure, limits };
                     Running::Listening(tenon_services::Sidecar::start(options).await?)
                 }
                 None if token.is_some() => {
@@ -171,25 +152,5 @@ impl Sidecar {
     #[napi]
     pub fn close<'env>(&self, env: &'env Env) -> Result<PromiseRaw<'env, ()>> {
         self.running.close(env, Running::close)
-    }
-}
-
-fn settings(options: SidecarOptions) -> SidecarSettings {
-    SidecarSettings {
-        kind: options.kind,
-        url: options.url,
-        read_only: options.read_only.unwrap_or(false),
-        tables: options.tables,
-        role: options.role,
-        parser: options.parser.map(Into::into),
-        cache: options.cache_dir.map(Into::into),
-        prefix: options.prefix,
-        public_url: options.public_url,
-        pool_size: options.pool_size,
-        statement_timeout_ms: options.statement_timeout_ms,
-        transaction_idle_ms: options.transaction_idle_ms,
-        transaction_timeout_ms: options.transaction_timeout_ms,
-        max_rows: options.max_rows,
-        max_body_bytes: options.max_body_bytes,
     }
 }

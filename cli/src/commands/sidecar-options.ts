@@ -4,10 +4,14 @@ import { setTimeout } from "node:timers/promises";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { exitCode, systemReason, TenonError } from "../errors.ts";
 import type { Lifecycle } from "../lifecycle.ts";
+import type { CommonOptions } from "../options.ts";
 import { Terminal } from "../terminal.ts";
 
 /** The variable that the bearer token may come from. */
 export const TOKEN_VARIABLE = "TENON_SIDECAR_TOKEN";
+
+/** The help of `--insecure`. */
+export const INSECURE = "answer every request of other machines, without a bearer token";
 
 /** The bearer token that requests must have, when one is said. */
 export function tokenFrom({ tokenFile }: { readonly tokenFile?: string }): string | undefined {
@@ -42,6 +46,11 @@ export function withServerOptions(command: Command): Command {
 export function logFormatOf({ logFormat = "readable" }: ServerOptions): "readable" | "json" {
   if (logFormat === "json") Terminal.useJson();
   return logFormat;
+}
+
+/** The level of the log, by `--quiet` and `--verbose`. */
+export function logLevelOf({ quiet, verbose }: CommonOptions): "error" | "debug" | "info" {
+  return quiet ? "error" : verbose ? "debug" : "info";
 }
 
 /** Resolves with the exit code when the sidecar is to stop: after a SIGTERM it goes on for the time of `--drain`. */

@@ -20,7 +20,9 @@ import { addHealth } from "./sidecar-health.ts";
 import { addHttp } from "./sidecar-http.ts";
 import {
   endOf,
+  INSECURE,
   logFormatOf,
+  logLevelOf,
   positive,
   type ServerOptions,
   secretFile,
@@ -34,6 +36,7 @@ interface Options extends CommonOptions, ServerOptions {
   readonly url?: string;
   readonly urlFile?: string;
   readonly tokenFile?: string;
+  readonly insecure?: boolean;
   readonly json?: boolean;
 }
 
@@ -64,7 +67,8 @@ function addKind(sidecar: Command, kind: SidecarKind): void {
     .requiredOption("--listen <address>", "where to listen: unix:///run/name.sock or 127.0.0.1:port")
     .option("--url <url>", `the store, when its URL has no password: ${example}`)
     .option("--url-file <file>", "file with the store's URL")
-    .option("--token-file <file>", "file with the bearer token that requests must have");
+    .option("--token-file <file>", "file with the bearer token that requests must have")
+    .option("--insecure", INSECURE);
   const options = sidecarOptionKeys.filter((key) => hasOption(kind, key)).map((key) => [key, optionOf(key)] as const);
   for (const [, option] of options) command.addOption(option);
   command.option("--json", "print where it listens as one line of JSON");
@@ -94,7 +98,8 @@ async function serve(kind: SidecarKind, options: Options, more: Partial<SidecarO
     url: urlFrom(kind, options),
     listen: options.listen,
     logFormat: logFormatOf(options),
-    logLevel: options.quiet ? "error" : options.verbose ? "debug" : "info",
+    logLevel: logLevelOf(options),
+    insecure: options.insecure === true,
     ...(token === undefined ? {} : { token }),
   });
   const lifecycle = new Lifecycle();

@@ -20,6 +20,8 @@ export interface SidecarOptions {
   readonly listen?: string;
   /** The bearer token that every request but `/health` must have. */
   readonly token?: string;
+  /** Listens without a token where other machines reach it, such as at `0.0.0.0:7001`. */
+  readonly insecure?: boolean;
   /** `sql`: statements that write are refused. */
   readonly readOnly?: boolean;
   /** `sql`: the tables that statements may name. */
@@ -58,11 +60,11 @@ export class Sidecar {
    *
    * @throws TenonError `CONFIG`, `BACKEND`, `FOLDER`, `ADDRESS_IN_USE` or `LISTEN`; none has a password in it
    */
-  static async start({ tables, ...options }: SidecarOptions): Promise<Sidecar> {
-    const started = native().Sidecar.start({
+  static async start(options: SidecarOptions): Promise<Sidecar> {
+    const { kind, listen, token, insecure, logLevel, logFormat, ...settings } = options;
+    const started = native().Sidecar.start(JSON.stringify({ run: kind, ...settings }), {
       ...options,
-      ...(options.kind === "sql" ? { parser: grammarFile(), cacheDir: defaultCacheFolder() } : {}),
-      ...(tables === undefined ? {} : { tables: [...tables] }),
+      ...(kind === "sql" ? { grammar: grammarFile(), cacheDir: defaultCacheFolder() } : {}),
     });
     return new Sidecar(await fromNative(started));
   }

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::sidecar_command::SidecarCommand;
+
 /// The name of the hidden command that compiles one component.
 pub(crate) const COMPILE_CHILD: &str = "compile-child";
 
@@ -70,7 +72,6 @@ pub(crate) struct RunOptions {
 
 /// The commands of `sidecar`.
 #[derive(Subcommand)]
-#[allow(clippy::large_enum_variant, reason = "a process has one of them")]
 pub(crate) enum Sidecars {
     /// Check that a sidecar answers; the exit code is 1 when it does not
     Health {
@@ -81,55 +82,7 @@ pub(crate) enum Sidecars {
         timeout: u32,
     },
     #[command(flatten)]
-    Serve(SidecarKind),
-}
-
-/// A kind of sidecar.
-#[derive(Subcommand)]
-pub(crate) enum SidecarKind {
-    /// Serve SQL from PostgreSQL or SQLite
-    Sql(SqlOptions),
-    /// Serve keys from Redis or SQLite
-    Kv {
-        #[command(flatten)]
-        common: SidecarOptions,
-        /// Prefix of every name in Redis
-        #[arg(long)]
-        prefix: Option<String>,
-    },
-    /// Serve objects from S3 or a folder
-    Storage {
-        #[command(flatten)]
-        common: SidecarOptions,
-        /// Where clients reach a folder's sidecar, for the URLs that it signs
-        #[arg(long)]
-        public_url: Option<String>,
-    },
-    /// Serve queues in PostgreSQL, Redis or SQLite
-    Queue {
-        #[command(flatten)]
-        common: SidecarOptions,
-        /// Prefix of every name in Redis
-        #[arg(long)]
-        prefix: Option<String>,
-        #[command(flatten)]
-        pool: Pool,
-    },
-    /// Serve cron jobs in PostgreSQL or SQLite
-    Cron {
-        #[command(flatten)]
-        common: SidecarOptions,
-        #[command(flatten)]
-        pool: Pool,
-    },
-}
-
-/// The option of sidecars that connect to a database.
-#[derive(Args)]
-pub(crate) struct Pool {
-    /// Connections to the database
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) pool_size: Option<u32>,
+    Serve(SidecarCommand),
 }
 
 /// The options of `migrate`.
@@ -169,6 +122,12 @@ pub(crate) struct SidecarOptions {
     /// File with the bearer token that requests must have; without it the token is in TENON_SIDECAR_TOKEN, if any
     #[arg(long)]
     pub(crate) token_file: Option<PathBuf>,
+    /// The file libpg-query.wasm, which PostgreSQL needs; without it, the one beside this program
+    #[arg(long)]
+    pub(crate) parser: Option<PathBuf>,
+    /// Answer every request of other machines, without a bearer token
+    #[arg(long)]
+    pub(crate) insecure: bool,
     /// Bytes of a request's body
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_body: Option<u32>,
@@ -181,39 +140,6 @@ pub(crate) struct SidecarOptions {
     /// Print the address as one line of JSON
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-/// The options of `sidecar sql`.
-#[derive(Args)]
-pub(crate) struct SqlOptions {
-    #[command(flatten)]
-    pub(crate) common: SidecarOptions,
-    /// Refuse statements that write
-    #[arg(long)]
-    pub(crate) read_only: bool,
-    /// The role whose rights statements have (PostgreSQL)
-    #[arg(long)]
-    pub(crate) role: Option<String>,
-    /// The only tables that statements may name, with commas
-    #[arg(long, value_delimiter = ',')]
-    pub(crate) tables: Option<Vec<String>>,
-    /// The file libpg-query.wasm, which PostgreSQL needs; without it, the one beside this program
-    #[arg(long)]
-    pub(crate) parser: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) pool: Pool,
-    /// Milliseconds that a request's statements may take
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) statement_timeout: Option<u32>,
-    /// Milliseconds between two statements of a transaction
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) transaction_idle: Option<u32>,
-    /// Milliseconds of a transaction in all
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) transaction_timeout: Option<u32>,
-    /// Rows of one result
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) max_rows: Option<u32>,
 }
 
 /// How much is logged.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use http_body_util::BodyExt;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use tenon_services::{InProcessSidecar, ServicesError, SidecarSettings};
+use tenon_services::{InProcessSidecar, ServicesError, SidecarFiles, SidecarSettings};
 use tenon_transport::{Address, InProcess, Sidecar};
 
 use crate::error::ServerError;
@@ -116,10 +116,8 @@ fn settings(table: &Map<String, Value>, places: &Places<'_>) -> Result<SidecarSe
     };
     table.insert("url".to_string(), Value::String(with_folder(&url, folder)));
     // The messages of serde name keys and types, and no value of `url`, which is a text.
-    let mut settings: SidecarSettings =
-        serde_json::from_value(Value::Object(table)).map_err(|error| error.to_string())?;
-    settings.cache.clone_from(&places.cache);
-    settings.parser = crate::grammar::grammar(None);
+    let mut settings = SidecarSettings::from_json(Value::Object(table)).map_err(|error| error.to_string())?;
+    settings.files = SidecarFiles { grammar: crate::grammar::grammar(None), cache: places.cache.clone() };
     Ok(settings)
 }
 

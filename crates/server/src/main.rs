@@ -25,6 +25,7 @@ mod output;
 mod overrides;
 mod serve;
 mod sidecar;
+mod sidecar_command;
 mod signals;
 mod values;
 

@@ -4,26 +4,28 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use serde_json::json;
-use tenon_services::{Listen, Sidecar, SidecarOptions as Options, SidecarSettings};
+use serde_json::{Map, Value, json};
+use tenon_services::{Kind, Listen, Sidecar, SidecarFiles, SidecarOptions as Options, SidecarSettings};
 
-use crate::command::{SidecarKind, SidecarOptions, SqlOptions};
+use crate::command::SidecarOptions;
 use crate::error::ServerError;
 use crate::grammar::grammar;
 use crate::output::{note, print};
+use crate::sidecar_command::SidecarCommand;
 use crate::signals::{End, Signals};
 use crate::values;
 
 /// Serves one store until a signal.
-pub(crate) async fn run(kind: SidecarKind) -> Result<ExitCode, ServerError> {
-    let (kind, common, mut settings) = settings(kind);
+pub(crate) async fn run(command: SidecarCommand) -> Result<ExitCode, ServerError> {
+    let SidecarCommand { kind, common, options } = command;
     tenon_log::start("info", common.log_format.name())?;
     let mut signals = Signals::new()?;
-    settings.url = url(kind, &common)?;
-    settings.max_body_bytes = common.max_body;
+    let settings = settings(kind, &common, options)?;
+    let kind = kind.name;
     let options = Options {
         listen: Listen::parse(&common.listen)?,
         token: token(common.token_file.as_deref())?,
+        insecure: common.insecure,
         limits: settings.limits(),
         backend: settings.backend()?,
     };
@@ -47,47 +49,18 @@ pub(crate) async fn run(kind: SidecarKind) -> Result<ExitCode, ServerError> {
     Ok(ExitCode::from(end.code()))
 }
 
-/// The name of a kind, the options that all have, and the settings by the options of its own.
-fn settings(kind: SidecarKind) -> (&'static str, SidecarOptions, SidecarSettings) {
-    let plain = |kind| SidecarSettings::new(kind, "");
-    match kind {
-        SidecarKind::Sql(options) => {
-            let SqlOptions { common, read_only, role, tables, parser, pool, statement_timeout, .. } = options;
-            let settings = SidecarSettings {
-                read_only,
-                role,
-                tables: tables.map(|tables| tables.into_iter().map(|name| name.trim().to_lowercase()).collect()),
-                parser: grammar(parser),
-                cache: crate::cache_folder(),
-                pool_size: pool.pool_size,
-                statement_timeout_ms: statement_timeout,
-                transaction_idle_ms: options.transaction_idle,
-                transaction_timeout_ms: options.transaction_timeout,
-                max_rows: options.max_rows,
-                ..plain("sql")
-            };
-            ("sql", common, settings)
-        }
-        SidecarKind::Kv { common, prefix } => ("kv", common, SidecarSettings { prefix, ..plain("kv") }),
-        SidecarKind::Storage { common, public_url } => {
-            ("storage", common, SidecarSettings { public_url, ..plain("storage") })
-        }
-        SidecarKind::Queue { common, prefix, pool } => {
-            ("queue", common, SidecarSettings { prefix, pool_size: pool.pool_size, ..plain("queue") })
-        }
-        SidecarKind::Cron { common, pool } => {
-            ("cron", common, SidecarSettings { pool_size: pool.pool_size, ..plain("cron") })
-        }
-    }
+fn settings(kind: &Kind, common: &SidecarOptions, options: Map<String, Value>) -> Result<SidecarSettings, ServerError> {
+    let mut given = options;
+    given.insert("run".to_owned(), kind.name.into());
+    given.insert("url".to_owned(), url(kind.variable, common)?.into());
+    given.insert("maxBodyBytes".to_owned(), common.max_body.into());
+    let mut settings = SidecarSettings::from_json(Value::Object(given))?;
+    settings.files = SidecarFiles { grammar: grammar(common.parser.clone()), cache: crate::cache_folder() };
+    Ok(settings)
 }
 
 /// The store's URL. A command line is seen by every user of the machine, so a password in it is refused.
-fn url(kind: &str, options: &SidecarOptions) -> Result<String, ServerError> {
-    let variable = match kind {
-        "kv" => "REDIS_URL",
-        "storage" => "STORAGE_URL",
-        _ => "DATABASE_URL",
-    };
+fn url(variable: &str, options: &SidecarOptions) -> Result<String, ServerError> {
     match (&options.url, &options.url_file) {
         (Some(url), _) if has_password(url) => Err(ServerError::Usage(format!(
             "--url has a password, and command lines are seen by every user of the machine: give --url-file, or set {variable}"

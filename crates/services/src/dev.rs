@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use crate::host::HostSlot;
 use crate::http::guard::Guard;
 use crate::http::serve::{Health, Listener, Running, app};
-use crate::registry::{DevOpening, DevPart, KINDS};
+use crate::registry::{Answers, Dev, DevOpening, DevPart, KINDS};
 use crate::{Host, Limits, ServicesError, page};
 
 /// Options of the development services.
@@ -65,7 +65,7 @@ impl DevServices {
         let health = Health::new("development services");
         let routes =
             routes.merge(page::routes(slot.clone())).route("/health", get(|| async move { axum::Json(health.up()) }));
-        let running = Running::start(listener, app(routes, Guard::Loopback, None), &limits);
+        let running = Running::start(listener, app(routes, Guard::Loopback, None, &Answers::Own), &limits);
         let clocks = clocks.into_iter().flatten().map(|start| start()).collect();
         Ok(Self { running, clocks, host: slot })
     }
@@ -101,23 +101,24 @@ fn open(
         clear(folder).map_err(fail)?;
     }
     fs::create_dir_all(folder).map_err(fail)?;
-    KINDS
-        .iter()
-        .map(|kind| (kind.dev.open)(DevOpening { path: &folder.join(kind.dev.name), host: &host, cache, limits }))
-        .collect()
+    parts().map(|dev| (dev.open)(DevOpening { path: &folder.join(dev.name), host: &host, cache, limits })).collect()
+}
+
+fn parts() -> impl Iterator<Item = &'static Dev> {
+    KINDS.into_iter().filter_map(|kind| kind.dev.as_ref())
 }
 
 /// Deletes the services' own data in a folder, and keeps other files.
 fn clear(folder: &Path) -> std::io::Result<()> {
     let is_absent = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
-    for kind in KINDS {
-        let path = folder.join(kind.dev.name);
+    for dev in parts() {
+        let path = folder.join(dev.name);
         if path.is_dir() {
             fs::remove_dir_all(path)?;
             continue;
         }
         for suffix in ["", "-wal", "-shm"] {
-            match fs::remove_file(folder.join(format!("{}{suffix}", kind.dev.name))) {
+            match fs::remove_file(folder.join(format!("{}{suffix}", dev.name))) {
                 Err(error) if !is_absent(&error) => return Err(error),
                 _ => {}
             }

@@ -1,4 +1,4 @@
-//! Key-value, SQL, storage, queues and cron over HTTP: the sidecars of handlers.
+//! Key-value, SQL, storage, queues, cron and others' APIs over HTTP: the sidecars of handlers.
 //!
 //! Development and production share the code and the contract. The crate contains the routes, their limits and their
 //! errors, and the stores: SQLite or Redis, SQLite or PostgreSQL, a folder or S3. It does not depend on Node; the trait
@@ -16,7 +16,8 @@
 //!                                ├─► sql::routes     ─► trait SqlStore     ─► SQLite │ PostgreSQL
 //!                                ├─► storage::routes ─► trait ObjectStore  ─► folder │ S3
 //!                                ├─► queue::routes   ─► trait QueueStore   ─► SQLite │ PostgreSQL │ Redis
-//!                                └─► cron::routes    ─► trait CronStore    ─► SQLite │ PostgreSQL
+//!                                ├─► cron::routes    ─► trait CronStore    ─► SQLite │ PostgreSQL
+//!                                └─► proxy::routes   ─► Upstream           ─► somebody else's API
 //! ```
 
 mod cron;
@@ -32,6 +33,7 @@ mod postgres_health;
 mod postgres_mark;
 mod postgres_reason;
 mod postgres_tables;
+mod proxy;
 mod queue;
 mod redis_link;
 mod registry;
@@ -49,7 +51,7 @@ pub use dev::{DevOptions, DevServices};
 pub use error::ServicesError;
 pub use host::{Host, ModuleCall, ModuleRequest, RecentRequest, SendingAgain, SentAgain};
 pub use limits::Limits;
-pub use settings::SidecarSettings;
-pub use sidecar::{Backend, BackendOptions, InProcessSidecar, Listen, Sidecar, SidecarOptions};
-pub use sql::{SqlAccess, SqlParser};
+pub use registry::{Flag, FlagValue, Kind, sidecar_kinds};
+pub use settings::{SidecarFiles, SidecarSettings};
+pub use sidecar::{Backend, InProcessSidecar, Listen, Sidecar, SidecarOptions};
 pub use sqlite_file::compile_sqlite;

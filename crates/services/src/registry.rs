@@ -1,28 +1,45 @@
 //! The kinds of service. Each is a folder with a `service.rs`, and one entry here, from which sidecars, the development
-//! services and their errors are made. The command line and the documentation have their table in
-//! `cli/src/embed/sidecar-kinds.ts`.
+//! services, their errors and the commands of `tenon-server` are made. The command line of `tenon` and the documentation
+//! have their table in `cli/src/embed/sidecar-kinds.ts`.
 
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 
 use axum::Router;
+use prometheus_client::metrics::counter::Counter;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 use tokio::task::JoinHandle;
 
 use crate::host::HostSlot;
-use crate::{BackendOptions, Limits, ServicesError, cron, kv, queue, sql, storage};
+use crate::settings::options_of;
+use crate::{Limits, ServicesError, SidecarFiles, cron, kv, proxy, queue, sql, storage};
 
 /// All kinds.
-pub(crate) static KINDS: [&Kind; 5] = [&sql::KIND, &kv::KIND, &storage::KIND, &queue::KIND, &cron::KIND];
+pub(crate) static KINDS: [&Kind; 6] = [&sql::KIND, &kv::KIND, &storage::KIND, &queue::KIND, &cron::KIND, &proxy::KIND];
+
+/// The kinds that a sidecar can be of, in the order of the documentation.
+pub fn sidecar_kinds() -> impl Iterator<Item = &'static Kind> {
+    KINDS.into_iter()
+}
 
 /// A kind of service.
-pub(crate) struct Kind {
+pub struct Kind {
     /// Such as `sql`.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
+    /// Completes "Serve …".
+    pub summary: &'static str,
+    /// The variable of the environment that its URL may come from.
+    pub variable: &'static str,
+    /// Its options on a command line.
+    pub flags: &'static [Flag],
+    /// Checks that options are known and of the right types.
+    pub(crate) check: fn(&Map<String, Value>) -> Result<(), ServicesError>,
     /// Its possible stores.
     pub(crate) stores: &'static [Store],
-    /// Its part of the development services.
-    pub(crate) dev: Dev,
+    /// Its part of the development services, if it has one.
+    pub(crate) dev: Option<Dev>,
 }
 
 /// A store of a kind.
@@ -32,6 +49,48 @@ pub(crate) struct Store {
     /// Such a URL, for errors.
     pub(crate) example: &'static str,
     pub(crate) open: Open,
+}
+
+/// An option of a kind on a command line.
+pub struct Flag {
+    /// Its name in [`SidecarSettings`](crate::SidecarSettings), in camel case.
+    pub key: &'static str,
+    /// Its name on the command line, without dashes.
+    pub name: &'static str,
+    /// The form of its value.
+    pub value: FlagValue,
+    /// Its line in the help.
+    pub help: &'static str,
+}
+
+/// The form of an option on a command line, and of its value in the settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlagValue {
+    /// No value: true when it is given.
+    Switch,
+    /// A text.
+    Text,
+    /// A whole number from this one on.
+    Number(u32),
+    /// Names with commas in between, in lower case.
+    Names,
+    /// A text each time that it is given.
+    Texts,
+    /// `name=value` each time that it is given.
+    Pairs,
+}
+
+impl Flag {
+    pub(crate) const fn new(key: &'static str, name: &'static str, value: FlagValue, help: &'static str) -> Self {
+        Self { key, name, value, help }
+    }
+
+    /// The connections to a database.
+    pub(crate) const POOL: Self =
+        Self::new("poolSize", "pool-size", FlagValue::Number(1), "Connections to the database");
+
+    /// The prefix of names in Redis.
+    pub(crate) const PREFIX: Self = Self::new("prefix", "prefix", FlagValue::Text, "Prefix of every name in Redis");
 }
 
 /// A part of the development services.
@@ -67,8 +126,21 @@ impl From<Router> for DevPart {
 pub(crate) struct Opening {
     /// The URL, which may contain a password.
     pub(crate) url: String,
-    pub(crate) options: BackendOptions,
+    pub(crate) options: Map<String, Value>,
+    pub(crate) files: SidecarFiles,
     pub(crate) limits: Limits,
+}
+
+impl Opening {
+    /// The options of the kind.
+    pub(crate) fn options<T: DeserializeOwned>(&self) -> Result<T, ServicesError> {
+        options_of(&self.options)
+    }
+}
+
+/// Checks options by their type.
+pub(crate) fn check<T: DeserializeOwned>(options: &Map<String, Value>) -> Result<(), ServicesError> {
+    options_of::<T>(options).map(drop)
 }
 
 /// Opens a store.
@@ -95,6 +167,19 @@ pub(crate) type OpenedSoon = Pin<Box<dyn Future<Output = Result<Opened, Services
 pub(crate) struct Opened {
     pub(crate) routes: Router,
     pub(crate) ping: Ping,
+    pub(crate) answers: Answers,
+}
+
+/// The origin of a server's answers.
+#[derive(Clone, Debug)]
+pub(crate) enum Answers {
+    /// Our routes.
+    Own,
+    /// Somebody else's server, whose answers are passed on as they come.
+    OfUpstream {
+        /// Counts attempts beyond each request's first.
+        retried: Counter,
+    },
 }
 
 /// Checks that the store responds; callable repeatedly.
@@ -107,7 +192,7 @@ impl Opened {
         S: Clone + Send + Sync + 'static,
         F: Future<Output = Result<(), String>> + Send + 'static,
     {
-        Self { routes, ping: Arc::new(move || Box::pin(ask(store.clone()))) }
+        Self { routes, ping: Arc::new(move || Box::pin(ask(store.clone()))), answers: Answers::Own }
     }
 }
 
@@ -192,7 +277,7 @@ mod tests {
     fn kinds_and_their_stores() {
         assert_eq!(Kind::named("kv").unwrap().name, "kv");
         let error = Kind::named("cache").err().unwrap().to_string();
-        assert_eq!(error, "`cache` is not a kind of sidecar: use sql, kv, storage, queue or cron");
+        assert_eq!(error, "`cache` is not a kind of sidecar: use sql, kv, storage, queue, cron or http");
         let queue = Kind::named("queue").unwrap();
         for (url, scheme) in
             [("postgresql://a/b", "postgres://"), ("sqlite:a.db", "sqlite:"), ("rediss://a", "redis://")]

@@ -1,39 +1,25 @@
-//! A sidecar's settings from a program's options, a command line, or a server's configuration.
+//! A sidecar's settings: from a program's options, a command line, or a server's configuration.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
-use crate::{Backend, BackendOptions, Limits, ServicesError, SqlAccess, SqlParser};
+use crate::registry::Kind;
+use crate::{Backend, Limits, ServicesError};
 
 /// A kind of sidecar, its store, and its options. [`Limits`] has the defaults of omitted limits.
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct SidecarSettings {
-    /// `sql`, `kv`, `storage`, `queue` or `cron`.
+    /// A name of [`sidecar_kinds`](crate::sidecar_kinds).
     #[serde(rename = "run")]
     pub kind: String,
     /// The store: `postgres://…`, `redis://…`, `sqlite:/path`, `s3://bucket` or `file:/path`. It may contain a
     /// password.
     pub url: String,
-    /// `sql`: refuses writing statements.
-    #[serde(default)]
-    pub read_only: bool,
-    /// `sql`: the tables that statements may name.
-    pub tables: Option<Vec<String>>,
-    /// `sql`, PostgreSQL: the role that runs the statements.
-    pub role: Option<String>,
-    /// `sql`, PostgreSQL: the file `libpg-query.wasm`, which contains its grammar.
-    #[serde(skip)]
-    pub parser: Option<PathBuf>,
-    /// The folder of compiled code.
-    #[serde(skip)]
-    pub cache: Option<PathBuf>,
-    /// `kv`: the prefix of all names in Redis.
-    pub prefix: Option<String>,
-    /// `storage` on a folder: the base of signed URLs.
-    pub public_url: Option<String>,
     /// Connections to the database.
     pub pool_size: Option<u32>,
     /// Total milliseconds of a request's statements.
@@ -46,6 +32,21 @@ pub struct SidecarSettings {
     pub max_rows: Option<u32>,
     /// Bytes of a request's body.
     pub max_body_bytes: Option<u32>,
+    /// The options of the kind, by names in camel case. Its `service.rs` has their types.
+    #[serde(flatten)]
+    pub options: Map<String, Value>,
+    /// Files of this machine, which no configuration names.
+    #[serde(skip)]
+    pub files: SidecarFiles,
+}
+
+/// Files of the machine that runs a sidecar.
+#[derive(Clone, Debug, Default)]
+pub struct SidecarFiles {
+    /// PostgreSQL's grammar: `libpg-query.wasm` of the npm package `libpg-query`.
+    pub grammar: Option<PathBuf>,
+    /// The folder of compiled code.
+    pub cache: Option<PathBuf>,
 }
 
 impl SidecarSettings {
@@ -55,20 +56,33 @@ impl SidecarSettings {
         Self {
             kind: kind.to_owned(),
             url: url.to_owned(),
-            read_only: false,
-            tables: None,
-            role: None,
-            parser: None,
-            cache: None,
-            prefix: None,
-            public_url: None,
             pool_size: None,
             statement_timeout_ms: None,
             transaction_idle_ms: None,
             transaction_timeout_ms: None,
             max_rows: None,
             max_body_bytes: None,
+            options: Map::new(),
+            files: SidecarFiles::default(),
         }
+    }
+
+    /// Reads settings from JSON.
+    ///
+    /// # Errors
+    ///
+    /// [`ServicesError::Config`] for a kind that does not exist, and for an option that it does not have. The error
+    /// does not repeat the URL.
+    pub fn from_json(value: Value) -> Result<Self, ServicesError> {
+        let settings: Self = serde_json::from_value(value).map_err(config)?;
+        settings.check()?;
+        Ok(settings)
+    }
+
+    fn check(&self) -> Result<&'static Kind, ServicesError> {
+        let kind = Kind::named(&self.kind)?;
+        (kind.check)(&self.options)?;
+        Ok(kind)
     }
 
     /// The limits of a request.
@@ -92,25 +106,36 @@ impl SidecarSettings {
     ///
     /// # Errors
     ///
-    /// [`ServicesError::Config`] for a kind that does not exist.
+    /// [`ServicesError::Config`] for a kind that does not exist, an option that it does not have, or a URL that it does
+    /// not support. The error does not repeat the URL.
     pub fn backend(self) -> Result<Backend, ServicesError> {
-        let defaults = BackendOptions::default();
-        let options = BackendOptions {
-            access: SqlAccess {
-                read_only: self.read_only,
-                tables: self.tables.map(|tables| tables.into_iter().collect()),
-                role: self.role,
-            },
-            parser: SqlParser { file: self.parser, cache: self.cache },
-            prefix: self.prefix.unwrap_or(defaults.prefix),
-            public_url: self.public_url,
-        };
-        Backend::new(&self.kind, self.url, options)
+        let kind = self.check()?;
+        Backend::new(kind, self)
     }
+}
+
+/// Reads the options of a kind.
+///
+/// # Errors
+///
+/// An unknown option, or one of the wrong type.
+pub(crate) fn options_of<T: DeserializeOwned>(options: &Map<String, Value>) -> Result<T, ServicesError> {
+    T::deserialize(Value::Object(options.clone())).map_err(config)
+}
+
+/// The options of a kind without options.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NoOptions {}
+
+fn config(error: serde_json::Error) -> ServicesError {
+    ServicesError::Config(error.to_string())
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -124,12 +149,26 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_that_does_not_exist_and_a_key_that_is_not_known_are_refused() {
+    fn a_kind_that_does_not_exist_and_an_option_that_it_does_not_have_are_refused() {
         let unknown = SidecarSettings::new("mail", "").backend().err().unwrap();
         assert!(unknown.to_string().contains("`mail` is not a kind of sidecar"), "{unknown}");
-        let json = r#"{ "run": "sql", "url": "sqlite::memory:", "readOnly": true, "maxRows": 5 }"#;
-        let settings: SidecarSettings = serde_json::from_str(json).unwrap();
-        assert!(settings.read_only && settings.max_rows == Some(5));
-        assert!(serde_json::from_str::<SidecarSettings>(r#"{ "run": "sql", "url": "", "listen": "x" }"#).is_err());
+        let settings = |more: Value| {
+            let mut value = json!({ "run": "sql", "url": "sqlite:secret" });
+            value.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            SidecarSettings::from_json(value)
+        };
+        let given = settings(json!({ "readOnly": true, "maxRows": 5 })).unwrap();
+        assert!(given.options["readOnly"] == json!(true) && given.max_rows == Some(5));
+        for (more, part) in [
+            (json!({ "listen": "x" }), "unknown field `listen`"),
+            (json!({ "prefix": "x" }), "unknown field `prefix`"),
+            (json!({ "readOnly": "yes" }), "expected a boolean"),
+            (json!({ "maxRows": "many" }), "expected u32"),
+            (json!({ "tables": [1] }), "expected a string"),
+            (json!({ "run": "cron", "readOnly": true }), "unknown field `readOnly`"),
+        ] {
+            let error = settings(more.clone()).err().map(|error| error.to_string()).unwrap_or_default();
+            assert!(error.contains(part) && !error.contains("secret"), "{more}: {error}");
+        }
     }
 }

@@ -6,9 +6,10 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Method, Request};
 use bytes::Bytes;
 use http_body_util::BodyExt;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::{Backend, BackendOptions, InProcessSidecar, Limits};
+use crate::{InProcessSidecar, Limits, SidecarSettings};
 
 /// The headers of a request without any.
 pub(crate) const NONE: [(&str, &str); 0] = [];
@@ -36,31 +37,32 @@ impl Answered {
 impl Tested {
     /// Opens a sidecar of this kind: storage on a folder, others on SQLite.
     pub(crate) async fn open(kind: &str) -> Self {
-        Self::open_with(kind, BackendOptions::default()).await
+        Self::open_with(kind, json!({})).await
     }
 
     /// Opens a sidecar with options.
-    pub(crate) async fn open_with(kind: &str, options: BackendOptions) -> Self {
+    pub(crate) async fn open_with(kind: &str, options: Value) -> Self {
         Self::open_in(Arc::new(tempfile::tempdir().unwrap()), kind, options, Limits::default()).await
     }
 
     /// Opens a sidecar with options and limits on the data of this one.
-    pub(crate) async fn reopen(self, kind: &str, options: BackendOptions, limits: Limits) -> Self {
+    pub(crate) async fn reopen(self, kind: &str, options: Value, limits: Limits) -> Self {
         Self::open_in(self.folder, kind, options, limits).await
     }
 
     /// Opens a sidecar of another kind on the same file.
     pub(crate) async fn beside(&self, kind: &str) -> Self {
-        Self::open_in(Arc::clone(&self.folder), kind, BackendOptions::default(), Limits::default()).await
+        Self::open_in(Arc::clone(&self.folder), kind, json!({}), Limits::default()).await
     }
 
-    async fn open_in(folder: Arc<TempDir>, kind: &str, options: BackendOptions, limits: Limits) -> Self {
+    async fn open_in(folder: Arc<TempDir>, kind: &str, options: Value, limits: Limits) -> Self {
         let url = match kind {
             "storage" => format!("file:{}", folder.path().display()),
             _ => format!("sqlite:{}", folder.path().join("test.db").display()),
         };
-        let backend = Backend::new(kind, url, options).unwrap();
-        Self { sidecar: InProcessSidecar::open(backend, limits).await.unwrap(), folder }
+        let mut settings = SidecarSettings::new(kind, &url);
+        settings.options = options.as_object().unwrap().clone();
+        Self { sidecar: InProcessSidecar::open(settings.backend().unwrap(), limits).await.unwrap(), folder }
     }
 
     /// Sends a request. `target` is its method and path, such as `GET /kv/a`.

@@ -9,7 +9,7 @@ use axum::http::Request;
 use axum::response::Response;
 use bytes::Bytes;
 use futures::future::join_all;
-use tenon_services::{Backend, BackendOptions, InProcessSidecar, Limits};
+use tenon_services::{InProcessSidecar, Limits, SidecarSettings};
 
 const MIB: usize = 1 << 20;
 
@@ -159,7 +159,7 @@ async fn requests_within_each_limit_stay_within_the_bound_of_bytes() {
     };
     let open = KINDS.map(|kind| {
         let url = format!("sqlite:{}", folder.path().join(kind).display());
-        let backend = Backend::new(kind, url, BackendOptions::default()).unwrap();
+        let backend = SidecarSettings::new(kind, &url).backend().unwrap();
         InProcessSidecar::open(backend, limits.clone())
     });
     let sidecars: Vec<InProcessSidecar> = join_all(open).await.into_iter().map(Result::unwrap).collect();

@@ -2,31 +2,36 @@
 
 use super::store::CronStore;
 use super::{Cron, PostgresCron, SqliteCron, routes};
-use crate::registry::{Dev, DevOpening, DevPart, Kind, Opened, Opening, Store, path_of};
+use crate::registry::{Dev, DevOpening, DevPart, Flag, Kind, Opened, Opening, Store, check, path_of};
+use crate::settings::NoOptions;
 use crate::{Limits, ServicesError, sqlite_file};
 
 pub(crate) static KIND: Kind = Kind {
     name: "cron",
+    summary: "cron jobs in PostgreSQL or SQLite",
+    variable: "DATABASE_URL",
+    flags: &[Flag::POOL],
+    check: check::<NoOptions>,
     stores: &[
         Store::postgres(|opening| Box::pin(postgres(opening))),
         Store::sqlite(|opening| Box::pin(sqlite(opening))),
     ],
-    dev: Dev {
+    dev: Some(Dev {
         name: "cron.db",
         open: |DevOpening { path, host, cache, limits }| {
             let cron = Cron::open(path, host.clone(), limits, cache)?;
             Ok(DevPart { routes: routes(cron.clone(), limits.clone()), clock: Some(Box::new(move || cron.start())) })
         },
-    },
+    }),
 };
 
 async fn postgres(Opening { url, limits, .. }: Opening) -> Result<Opened, ServicesError> {
     Ok(opened(PostgresCron::connect(&url, &limits).await?, limits))
 }
 
-async fn sqlite(Opening { url, options, limits }: Opening) -> Result<Opened, ServicesError> {
+async fn sqlite(Opening { url, files, limits, .. }: Opening) -> Result<Opened, ServicesError> {
     let path = path_of(&url)?.to_path_buf();
-    let (cache, of_store) = (options.parser.cache, limits.clone());
+    let (cache, of_store) = (files.cache, limits.clone());
     let store = sqlite_file::opened(move || SqliteCron::open(&path, &of_store, cache.as_deref())).await?;
     Ok(opened(store, limits))
 }

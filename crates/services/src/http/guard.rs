@@ -49,6 +49,16 @@ pub(crate) async fn check(State(guard): State<Guard>, request: Request, next: Ne
     }
 }
 
+/// Answers 403 to every request of a page, also of the sidecar's own address, because answers of others are passed on.
+pub(crate) async fn refuse_pages(request: Request, next: Next) -> Response {
+    let headers = request.headers();
+    let is_foreign = headers.get("sec-fetch-site").is_some_and(|site| site == "cross-site" || site == "same-site");
+    if is_foreign || headers.contains_key(ORIGIN) {
+        return Problem::new(StatusCode::FORBIDDEN, "pages may not ask here").into_response();
+    }
+    next.run(request).await
+}
+
 /// Sandboxes stored content, because it must not act as a page of this address, which may run SQL: a browser gives it
 /// an opaque origin, and runs no script. Answers with their own policy keep it.
 pub(crate) async fn sandbox(request: Request, next: Next) -> Response {

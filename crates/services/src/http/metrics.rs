@@ -15,6 +15,7 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 
 use super::problem::Problem;
+use crate::registry::Answers;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Answer {
@@ -37,28 +38,36 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(answers_of: &Answers) -> Self {
         let answers = Family::<Answer, Counter>::default();
         // From 100 µs to 26 s.
         let durations =
             Family::<Route, Histogram>::new_with_constructor(|| Histogram::new(exponential_buckets(0.000_1, 4.0, 10)));
         let mut registry = Registry::with_prefix("tenon_sidecar");
         registry.register("requests", "Requests answered, by route, method and status", answers.clone());
+        if let Answers::OfUpstream { retried } = answers_of {
+            registry.register("upstream_retries", "Attempts beyond each request's first", retried.clone());
+        }
         registry.register("request_duration_seconds", "Time until the answer's head", durations.clone());
         Self { registry: Arc::new(registry), answers, durations }
     }
 }
 
+/// The label of a response's route, in place of the pattern of its path.
+#[derive(Clone)]
+pub(crate) struct RouteLabel(pub(crate) Arc<str>);
+
 /// Counts and times a request. The label is the route's pattern, because the client's text must not become one.
 pub(crate) async fn count(State(metrics): State<Metrics>, request: Request, next: Next) -> Response {
     let started = Instant::now();
-    let route =
-        request.extensions().get::<MatchedPath>().map_or_else(|| "none".into(), |path| path.as_str().to_owned());
+    let pattern = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
     let method = match request.method().as_str() {
         known @ ("GET" | "HEAD" | "PUT" | "POST" | "PATCH" | "DELETE" | "OPTIONS") => known.to_owned(),
         _ => "other".to_owned(),
     };
     let response = next.run(request).await;
+    let label = response.extensions().get::<RouteLabel>().map(|label| label.0.as_ref().to_owned());
+    let route = label.or(pattern).unwrap_or_else(|| "none".to_owned());
     metrics.durations.get_or_create(&Route { route: route.clone() }).observe(started.elapsed().as_secs_f64());
     metrics.answers.get_or_create(&Answer { route, method, status: response.status().as_u16() }).inc();
     response

@@ -21,19 +21,28 @@ use super::guard::{self, Guard};
 use super::metrics::{self, Metrics};
 use super::problem;
 use super::token::{self, Token};
+use crate::registry::Answers;
 use crate::{Limits, ServicesError};
 
-/// Adds the layers of every server here: guard, token, metrics and `/metrics`, problems.
-pub(crate) fn app(routes: Router, guard: Guard, token: Option<Token>) -> Router {
-    let metrics = Metrics::new();
-    let mut app = routes
-        .route("/metrics", get(metrics::read).with_state(metrics.clone()))
-        .fallback(problem::no_such_path)
-        .layer(from_fn(problem::explain_methods))
-        .layer(from_fn(guard::sandbox))
-        .layer(from_fn_with_state(metrics, metrics::count));
-    if let Some(token) = token {
-        app = app.layer(from_fn_with_state(token, token::check));
+/// Adds the layers of every server here: guard, token, metrics and `/metrics`, problems. Answers of others are passed on as
+/// they come, to programs alone.
+pub(crate) fn app(routes: Router, guard: Guard, token: Option<Token>, answers: &Answers) -> Router {
+    let metrics = Metrics::new(answers);
+    let read = get(metrics::read).with_state(metrics.clone());
+    let is_own = matches!(answers, Answers::Own);
+    let mut app = routes.route("/metrics", read);
+    if is_own {
+        app =
+            app.fallback(problem::no_such_path).layer(from_fn(problem::explain_methods)).layer(from_fn(guard::sandbox));
+    }
+    app = app.layer(from_fn_with_state(metrics, metrics::count));
+    match token {
+        Some(token) if is_own => app = app.layer(from_fn_with_state(token, token::check)),
+        Some(token) => app = app.layer(from_fn_with_state(token, token::check_and_remove)),
+        None => {}
+    }
+    if !is_own {
+        app = app.layer(from_fn(guard::refuse_pages));
     }
     app.layer(from_fn_with_state(guard, guard::check))
 }

@@ -24,7 +24,7 @@ impl Token {
         let Some(value) = request.headers().get(AUTHORIZATION) else { return false };
         let value = value.as_bytes();
         let Some((scheme, token)) = value.split_at_checked(7) else { return false };
-        scheme.eq_ignore_ascii_case(b"bearer ") && bool::from(self.0.ct_eq(token))
+        scheme.eq_ignore_ascii_case(b"bearer ") && bool::from(self.0.ct_eq(token.trim_ascii_start()))
     }
 }
 
@@ -39,4 +39,13 @@ pub(crate) async fn check(State(token): State<Token>, request: Request, next: Ne
     } else {
         Problem::unauthorized().into_response()
     }
+}
+
+/// Passes requests with the token, which the upstream must not see, and health checks.
+pub(crate) async fn check_and_remove(State(token): State<Token>, mut request: Request, next: Next) -> Response {
+    if request.uri().path() != "/health" && !token.accepts(&request) {
+        return Problem::unauthorized().into_response();
+    }
+    request.headers_mut().remove(AUTHORIZATION);
+    next.run(request).await
 }

@@ -1,28 +1,34 @@
 //! Key-value as a kind of service.
 
 use super::{KvStore, RedisKv, SqliteKv, routes};
-use crate::redis_link::RedisLink;
-use crate::registry::{Dev, DevOpening, Kind, Opened, Opening, Store, path_of};
+use crate::redis_link::{RedisLink, RedisNames};
+use crate::registry::{Dev, DevOpening, Flag, Kind, Opened, Opening, Store, check, path_of};
 use crate::{Limits, ServicesError, sqlite_file};
 
 pub(crate) static KIND: Kind = Kind {
     name: "kv",
+    summary: "keys from Redis or SQLite",
+    variable: "REDIS_URL",
+    flags: &[Flag::PREFIX],
+    check: check::<RedisNames>,
     stores: &[Store::redis(|opening| Box::pin(redis(opening))), Store::sqlite(|opening| Box::pin(sqlite(opening)))],
-    dev: Dev {
+    dev: Some(Dev {
         name: "kv.db",
         open: |DevOpening { path, cache, limits, .. }| {
             Ok(routes(SqliteKv::open(path, limits, cache)?, limits.clone()).into())
         },
-    },
+    }),
 };
 
-async fn redis(Opening { url, options, limits }: Opening) -> Result<Opened, ServicesError> {
-    Ok(opened(RedisKv::new(RedisLink::connect(&url, &limits).await?, &options.prefix), limits))
+async fn redis(opening: Opening) -> Result<Opened, ServicesError> {
+    let RedisNames { prefix } = opening.options()?;
+    let Opening { url, limits, .. } = opening;
+    Ok(opened(RedisKv::new(RedisLink::connect(&url, &limits).await?, &prefix), limits))
 }
 
-async fn sqlite(Opening { url, options, limits }: Opening) -> Result<Opened, ServicesError> {
+async fn sqlite(Opening { url, files, limits, .. }: Opening) -> Result<Opened, ServicesError> {
     let path = path_of(&url)?.to_path_buf();
-    let (cache, of_store) = (options.parser.cache, limits.clone());
+    let (cache, of_store) = (files.cache, limits.clone());
     let store = sqlite_file::opened(move || SqliteKv::open(&path, &of_store, cache.as_deref())).await?;
     Ok(opened(store, limits))
 }

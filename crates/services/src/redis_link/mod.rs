@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use ::redis::aio::{ConnectionManager, ConnectionManagerConfig};
 use ::redis::{Cmd, ErrorKind, FromRedisValue, RedisError, RedisResult, ServerErrorKind, Value, cmd};
+use serde::Deserialize;
 use tokio::time::{Instant, sleep};
 
 use cluster::Cluster;
@@ -29,6 +30,19 @@ const MAX_PAUSE: Duration = Duration::from_millis(320);
 
 /// Number of names that Redis visits in one step of a scan.
 const SCANNED_AT_ONCE: usize = 1000;
+
+/// The options of kinds on Redis.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RedisNames {
+    /// The prefix of all names.
+    #[serde(default = "prefix")]
+    pub(crate) prefix: String,
+}
+
+fn prefix() -> String {
+    "tenon:".to_owned()
+}
 
 /// Redis. Cloning shares the connections.
 #[derive(Clone)]

@@ -1,5 +1,6 @@
 //! Addresses of sidecars.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use tokio::net::lookup_host;
@@ -47,6 +48,45 @@ impl Listen {
         Ok(Self::Tcp(address.to_string()))
     }
 
+    /// Looks the name of a host up.
+    ///
+    /// # Errors
+    ///
+    /// A name without an address, or an address that is beyond `reach`.
+    pub(crate) async fn resolve(self, reach: Reach) -> Result<Place, ServicesError> {
+        let address = match self {
+            Self::Unix(path) => return Ok(Place::Unix(path)),
+            Self::Tcp(address) => address,
+        };
+        let fail = |source| ServicesError::listen(address.clone(), source);
+        let no_address = || fail(std::io::Error::other("the name has no address"));
+        let found = lookup_host(&address).await.map_err(fail)?.next().ok_or_else(no_address)?;
+        if reach == Reach::ThisMachine && !found.ip().is_loopback() {
+            return Err(ServicesError::Config(format!(
+                "other machines reach {address}, where every request would be answered: give a bearer token, in \
+                 --token-file or TENON_SIDECAR_TOKEN, or --insecure"
+            )));
+        }
+        Ok(Place::Tcp(found))
+    }
+}
+
+/// The clients that may reach a sidecar.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Those of this machine.
+    ThisMachine,
+    /// All, because requests need a token, or because the operator says so.
+    Everyone,
+}
+
+/// An address without names.
+pub(crate) enum Place {
+    Unix(PathBuf),
+    Tcp(SocketAddr),
+}
+
+impl Place {
     /// Listens. Also returns the guard, and the address in the form of `tenon.toml`.
     pub(crate) async fn bind(self) -> Result<(Listener, Guard, String), ServicesError> {
         match self {
@@ -55,10 +95,7 @@ impl Listen {
                 Ok((Listener::unix(&path, SOCKET_MODE)?, guard_of(false), shown))
             }
             Self::Tcp(address) => {
-                let fail = |source| ServicesError::listen(address.clone(), source);
-                let no_address = || fail(std::io::Error::other("the name has no address"));
-                let found = lookup_host(&address).await.map_err(fail)?.next().ok_or_else(no_address)?;
-                Ok((Listener::tcp(found).await?, guard_of(found.ip().is_loopback()), String::new()))
+                Ok((Listener::tcp(address).await?, guard_of(address.ip().is_loopback()), String::new()))
             }
         }
     }
@@ -78,6 +115,20 @@ mod tests {
             ["unix://run/db.sock", "unix:///", "", ":80", "127.0.0.1", "::1:80", "127.0.0.1:99999", "http://a/b:1"]
         {
             assert!(Listen::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[tokio::test]
+    async fn other_machines_need_a_token() {
+        let resolved = async |text, reach| Listen::parse(text).unwrap().resolve(reach).await;
+        for open in ["0.0.0.0:0", "[::]:0", "192.0.2.1:7001"] {
+            let refused = resolved(open, Reach::ThisMachine).await.err().unwrap();
+            assert_eq!(refused.code(), "CONFIG");
+            assert!(refused.to_string().contains(&format!("other machines reach {open}")), "{refused}");
+            assert!(resolved(open, Reach::Everyone).await.is_ok());
+        }
+        for own in ["127.0.0.1:0", "[::1]:0", "localhost:0", "unix:///run/a.sock"] {
+            assert!(resolved(own, Reach::ThisMachine).await.is_ok(), "{own}");
         }
     }
 }

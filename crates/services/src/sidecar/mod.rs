@@ -16,10 +16,11 @@ use crate::http::guard::Guard;
 use crate::http::problem::Problem;
 use crate::http::serve::{Health, Running, app};
 use crate::http::token::Token;
-use crate::registry::{Opened, Ping};
+use crate::registry::{Answers, Opened, Ping};
 use crate::{Limits, ServicesError};
-pub use backend::{Backend, BackendOptions};
+pub use backend::Backend;
 pub use listen::Listen;
+use listen::Reach;
 
 /// Time that `/health` waits for the store.
 const PING_TIMEOUT: Duration = Duration::from_secs(2);
@@ -32,6 +33,8 @@ pub struct SidecarOptions {
     pub listen: Listen,
     /// The bearer token that every request but `/health` must have; none requires none.
     pub token: Option<String>,
+    /// Listens without a token where other machines reach it.
+    pub insecure: bool,
     /// The limits of a request.
     pub limits: Limits,
 }
@@ -49,13 +52,15 @@ impl Sidecar {
     ///
     /// An unreachable store, or an address that cannot be used. No error contains a password.
     pub async fn start(options: SidecarOptions) -> Result<Self, ServicesError> {
-        let SidecarOptions { backend, listen, token, limits } = options;
+        let SidecarOptions { backend, listen, token, insecure, limits } = options;
         if token.as_ref().is_some_and(String::is_empty) {
             return Err(ServicesError::Config("the token must not be empty".to_string()));
         }
-        let routes = open(backend, &limits).await?;
-        let (listener, guard, shown) = listen.bind().await?;
-        let app = app(routes, guard, token.as_deref().map(Token::new));
+        let reach = if token.is_some() || insecure { Reach::Everyone } else { Reach::ThisMachine };
+        let place = listen.resolve(reach).await?;
+        let (routes, answers) = open(backend, &limits).await?;
+        let (listener, guard, shown) = place.bind().await?;
+        let app = app(routes, guard, token.as_deref().map(Token::new), &answers);
         let running = Running::start(listener, app, &limits);
         let address = match running.address() {
             Some(address) => format!("http://{address}"),
@@ -87,8 +92,8 @@ impl InProcessSidecar {
     ///
     /// An unreachable store. No error contains a password.
     pub async fn open(backend: Backend, limits: Limits) -> Result<Self, ServicesError> {
-        let routes = open(backend, &limits).await?;
-        Ok(Self(Local::new(app(routes, guard_of(false), None), &limits)))
+        let (routes, answers) = open(backend, &limits).await?;
+        Ok(Self(Local::new(app(routes, guard_of(false), None, &answers), &limits)))
     }
 
     /// Answers a request as a sidecar on a socket does. Its URI needs no more than a path. Dropping the future
@@ -103,10 +108,10 @@ impl InProcessSidecar {
 }
 
 /// Connects to a store, and makes its routes.
-async fn open(backend: Backend, limits: &Limits) -> Result<Router, ServicesError> {
+async fn open(backend: Backend, limits: &Limits) -> Result<(Router, Answers), ServicesError> {
     let kind = backend.kind();
-    let Opened { routes, ping } = backend.open(limits.clone()).await?;
-    Ok(with_health(routes, Health::new(kind), ping))
+    let Opened { routes, ping, answers } = backend.open(limits.clone()).await?;
+    Ok((with_health(routes, Health::new(kind), ping), answers))
 }
 
 fn with_health(routes: Router, health: Health, ping: Ping) -> Router {
@@ -138,6 +143,7 @@ mod tests {
     use http_body_util::BodyExt;
 
     use super::*;
+    use crate::SidecarSettings;
 
     async fn ask(sidecar: &InProcessSidecar, method: Method, path: &str, body: Vec<u8>) -> (StatusCode, String) {
         let request = Request::builder().method(method).uri(path).body(Body::from(body)).unwrap();
@@ -147,7 +153,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_in_this_process_answers_as_one_on_a_socket_does() {
-        let backend = Backend::new("kv", "sqlite::memory:".to_owned(), BackendOptions::default()).unwrap();
+        let backend = SidecarSettings::new("kv", "sqlite::memory:").backend().unwrap();
         let limits = Limits { max_body_bytes: 1000, max_buffered_bytes: 100_000, ..Limits::default() };
         let sidecar = InProcessSidecar::open(backend, limits).await.unwrap();
         assert_eq!(ask(&sidecar, Method::PUT, "/kv/a", b"value".to_vec()).await.0, StatusCode::NO_CONTENT);

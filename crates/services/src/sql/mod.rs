@@ -16,7 +16,7 @@ mod tests;
 mod transactions;
 
 pub(crate) use error::{Failed, Reported, SqlError};
-pub use policy::{SqlAccess, SqlParser};
+pub(crate) use policy::SqlAccess;
 pub(crate) use request::{Answer, Isolation, Keyed, Mode, SqlRequest};
 pub(crate) use result::{Cell, Outcome, ResultWriter, RowForm, too_large};
 pub(crate) use routes::routes;

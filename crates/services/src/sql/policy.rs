@@ -1,29 +1,22 @@
-//! The statements that a sidecar allows.
+//! The statements that a sidecar allows: its options.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
-/// The source of PostgreSQL's grammar. A sidecar of PostgreSQL needs it; other stores do not.
-#[derive(Clone, Debug, Default)]
-pub struct SqlParser {
-    /// `libpg-query.wasm` of the npm package `libpg-query`.
-    pub file: Option<PathBuf>,
-    /// The folder of its machine code.
-    pub cache: Option<PathBuf>,
-}
+use serde::Deserialize;
 
 /// The allowed statements. By default, all that the database's user may run.
-#[derive(Clone, Debug, Default)]
-pub struct SqlAccess {
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub(crate) struct SqlAccess {
     /// The database refuses statements that write. On PostgreSQL, functions that are not known to only compute or read
     /// are refused as well, because a read-only transaction does not stop all of them.
-    pub read_only: bool,
+    pub(crate) read_only: bool,
     /// The tables and views that statements may name; none allows all. With a list, statements can only read and change
     /// rows, and cannot change the schema.
-    pub tables: Option<BTreeSet<String>>,
+    pub(crate) tables: Option<BTreeSet<String>>,
     /// PostgreSQL: the role of every connection, which replaces the rights of the login. Statements that could change
     /// the role are refused.
-    pub role: Option<String>,
+    pub(crate) role: Option<String>,
 }
 
 impl SqlAccess {

@@ -3,34 +3,66 @@
 use super::postgres::PostgresSql;
 use super::sqlite::SqliteSql;
 use super::{SqlAccess, SqlStore, routes};
-use crate::registry::{Dev, DevOpening, Kind, Opened, Opening, Store, path_of};
+use crate::registry::{Dev, DevOpening, Flag, FlagValue, Kind, Opened, Opening, Store, check, path_of};
 use crate::{Limits, ServicesError, sqlite_file};
 
 pub(crate) static KIND: Kind = Kind {
     name: "sql",
+    summary: "SQL from PostgreSQL or SQLite",
+    variable: "DATABASE_URL",
+    flags: &[
+        Flag::new("readOnly", "read-only", FlagValue::Switch, "Refuse statements that write"),
+        Flag::new("role", "role", FlagValue::Text, "The role whose rights statements have (PostgreSQL)"),
+        Flag::new("tables", "tables", FlagValue::Names, "The only tables that statements may name, with commas"),
+        Flag::POOL,
+        Flag::new(
+            "statementTimeoutMs",
+            "statement-timeout",
+            FlagValue::Number(1),
+            "Milliseconds that a request's statements may take",
+        ),
+        Flag::new(
+            "transactionIdleMs",
+            "transaction-idle",
+            FlagValue::Number(1),
+            "Milliseconds between two statements of a transaction",
+        ),
+        Flag::new(
+            "transactionTimeoutMs",
+            "transaction-timeout",
+            FlagValue::Number(1),
+            "Milliseconds of a transaction in all",
+        ),
+        Flag::new("maxRows", "max-rows", FlagValue::Number(1), "Rows of one result"),
+    ],
+    check: check::<SqlAccess>,
     stores: &[
         Store::postgres(|opening| Box::pin(postgres(opening))),
         Store::sqlite(|opening| Box::pin(sqlite(opening))),
     ],
-    dev: Dev {
+    dev: Some(Dev {
         name: "sql.db",
         open: |DevOpening { path, cache, limits, .. }| {
             let access = SqlAccess::default();
             Ok(routes(SqliteSql::open(path, access, limits.clone(), cache)?, limits.clone()).into())
         },
-    },
+    }),
 };
 
-async fn postgres(Opening { url, options, limits }: Opening) -> Result<Opened, ServicesError> {
-    Ok(opened(PostgresSql::connect(&url, options.access, &options.parser, limits.clone()).await?, limits))
+async fn postgres(opening: Opening) -> Result<Opened, ServicesError> {
+    let access = opening.options()?;
+    let Opening { url, files, limits, .. } = opening;
+    Ok(opened(PostgresSql::connect(&url, access, &files, limits.clone()).await?, limits))
 }
 
-async fn sqlite(Opening { url, options, limits }: Opening) -> Result<Opened, ServicesError> {
-    if options.access.role.is_some() {
+async fn sqlite(opening: Opening) -> Result<Opened, ServicesError> {
+    let access: SqlAccess = opening.options()?;
+    if access.role.is_some() {
         return Err(ServicesError::Config("--role is for PostgreSQL: SQLite has no roles".to_string()));
     }
+    let Opening { url, files, limits, .. } = opening;
     let path = path_of(&url)?.to_path_buf();
-    let (access, cache, of_store) = (options.access, options.parser.cache, limits.clone());
+    let (cache, of_store) = (files.cache, limits.clone());
     let store = sqlite_file::opened(move || SqliteSql::open(&path, access, of_store, cache.as_deref())).await?;
     Ok(opened(store, limits))
 }

@@ -1,8 +1,9 @@
 //! The routes of SQL, on SQLite.
 
-use super::SqlAccess;
+use serde_json::json;
+
+use crate::Limits;
 use crate::testing::{NONE, Tested};
-use crate::{BackendOptions, Limits};
 
 #[tokio::test]
 async fn a_transaction_begins_without_a_body() {
@@ -37,23 +38,22 @@ async fn rows_are_arrays_on_request() {
     let sql = Tested::open("sql").await;
     let ask = async |rows: serde_json::Value| {
         let statement = "SELECT 'a' AS slug, 0, 1 AS id, 2 AS id";
-        let body = serde_json::json!({ "sql": statement, "rows": rows }).to_string();
+        let body = json!({ "sql": statement, "rows": rows }).to_string();
         sql.ask("POST /sql/query", &NONE, &body).await
     };
     assert_eq!(ask("arrays".into()).await.body, r#"{"columns":["slug","0","id","id"],"rows":[["a",0,1,2]]}"#);
     let objects = r#"{"columns":["slug","0","id"],"rows":[{"slug":"a","0":0,"id":2}]}"#;
     assert_eq!(ask(serde_json::Value::Null).await.body, objects);
-    for wrong in ["objects".into(), "".into(), "Arrays".into(), true.into(), 1.into(), serde_json::json!(["arrays"])] {
+    for wrong in ["objects".into(), "".into(), "Arrays".into(), true.into(), 1.into(), json!(["arrays"])] {
         let refused = ask(wrong).await;
         assert_eq!(refused.status, 400);
         assert!(refused.body.contains("`rows` must be"), "{}", refused.body);
     }
-    let options = BackendOptions::default();
-    let few = sql.reopen("sql", options, Limits { max_rows: 1, max_result_bytes: 60, ..Limits::default() }).await;
+    let few = sql.reopen("sql", json!({}), Limits { max_rows: 1, max_result_bytes: 60, ..Limits::default() }).await;
     for (statement, part) in
         [("SELECT 1 UNION ALL SELECT 2", "more than 1 rows"), ("SELECT hex(randomblob(30))", "larger than 60 bytes")]
     {
-        let body = serde_json::json!({ "sql": statement, "rows": "arrays" }).to_string();
+        let body = json!({ "sql": statement, "rows": "arrays" }).to_string();
         let refused = few.ask("POST /sql/query", &NONE, &body).await;
         assert_eq!(refused.status, 400);
         assert!(refused.body.contains(part), "{}", refused.body);
@@ -64,7 +64,7 @@ async fn rows_are_arrays_on_request() {
 async fn vacuum_runs_and_reaches_no_other_file() {
     let sql = Tested::open("sql").await;
     let run = async |statement: &str| {
-        let body = serde_json::json!({ "sql": statement }).to_string();
+        let body = json!({ "sql": statement }).to_string();
         sql.ask("POST /sql/execute", &NONE, &body).await
     };
     for statement in [
@@ -96,21 +96,18 @@ async fn vacuum_runs_and_reaches_no_other_file() {
 
 #[tokio::test]
 async fn vacuum_is_refused_where_rights_are_bounded() {
-    let read_only = SqlAccess { read_only: true, ..SqlAccess::default() };
-    let listed = SqlAccess { tables: Some(["t".to_owned()].into()), ..SqlAccess::default() };
-    for access in [read_only, listed] {
-        let sql =
-            Tested::open_with("sql", BackendOptions { access: access.clone(), ..BackendOptions::default() }).await;
+    for access in [json!({ "readOnly": true }), json!({ "tables": ["t"] })] {
+        let sql = Tested::open_with("sql", access.clone()).await;
         for statement in ["VACUUM", "VACUUM INTO ''"] {
             let refused = sql.ask("POST /sql/execute", &NONE, &format!("{{\"sql\":\"{statement}\"}}")).await;
-            assert_eq!(refused.status, 403, "{access:?}: {}", refused.body);
+            assert_eq!(refused.status, 403, "{access}: {}", refused.body);
             assert!(refused.body.contains("only statements that read"), "{}", refused.body);
         }
     }
 }
 
 fn body(sql: &str) -> String {
-    serde_json::json!({ "sql": sql }).to_string()
+    json!({ "sql": sql }).to_string()
 }
 
 #[tokio::test]
@@ -157,7 +154,7 @@ async fn two_requests_do_not_end_the_server() {
     let sql = Tested::open("sql").await;
     assert_eq!(sql.ask("POST /sql/execute", &NONE, &body("CREATE TABLE t (bio TEXT)")).await.status, 200);
     let ask = async |route, statement, value: String| {
-        let body = serde_json::json!({ "sql": statement, "params": [value] }).to_string();
+        let body = json!({ "sql": statement, "params": [value] }).to_string();
         sql.ask(route, &NONE, &body).await
     };
     let stored = ask("POST /sql/execute", "INSERT INTO t VALUES (?)", "a".repeat(24_900)).await;
@@ -232,8 +229,7 @@ async fn search_trees_and_texts_work() {
         assert!(answer.body.contains(part), "{statement}: {}", answer.body);
     }
     // A virtual table that is listed keeps its data in others, which a caller may read and not write.
-    let access = SqlAccess { tables: Some(["docs".to_owned(), "places".to_owned()].into()), ..SqlAccess::default() };
-    let listed = sql.reopen("sql", BackendOptions { access, ..BackendOptions::default() }, Limits::default()).await;
+    let listed = sql.reopen("sql", json!({ "tables": ["docs", "places"] }), Limits::default()).await;
     for (statement, status) in [
         ("SELECT text FROM docs WHERE docs MATCH 'red'", 200),
         ("INSERT INTO docs VALUES ('a green house')", 200),
@@ -266,9 +262,8 @@ async fn lists_hold_for_natural_joins_views_and_tables_of_the_same_prefix() {
     ] {
         assert_eq!(sql.ask("POST /sql/execute", &NONE, &body(statement)).await.status, 200, "{statement}");
     }
-    let tables = ["open", "joined", "owner", "counted", "guess"].map(str::to_owned).into();
-    let access = SqlAccess { tables: Some(tables), ..SqlAccess::default() };
-    let sql = sql.reopen("sql", BackendOptions { access, ..BackendOptions::default() }, Limits::default()).await;
+    let access = json!({ "tables": ["open", "joined", "owner", "counted", "guess"] });
+    let sql = sql.reopen("sql", access, Limits::default()).await;
     for statement in [
         "SELECT open.x FROM open NATURAL JOIN secrets",
         "SELECT count(*) FROM open JOIN secrets USING (x)",
@@ -312,8 +307,8 @@ const REBUILD: [&str; 4] = [
 ];
 
 fn batch_of(statements: &[&str], foreign_keys: bool) -> String {
-    let statements: Vec<_> = statements.iter().map(|sql| serde_json::json!({ "sql": sql })).collect();
-    serde_json::json!({ "statements": statements, "foreign_keys": foreign_keys }).to_string()
+    let statements: Vec<_> = statements.iter().map(|sql| json!({ "sql": sql })).collect();
+    json!({ "statements": statements, "foreign_keys": foreign_keys }).to_string()
 }
 
 #[tokio::test]
@@ -325,7 +320,7 @@ async fn a_table_is_rebuilt_without_foreign_keys_and_only_then() {
             if !in_transaction {
                 return sql.ask("POST /sql/batch", &NONE, &batch_of(statements, foreign_keys)).await;
             }
-            let body = serde_json::json!({ "foreign_keys": foreign_keys }).to_string();
+            let body = json!({ "foreign_keys": foreign_keys }).to_string();
             let begun = sql.ask("POST /sql/transaction", &NONE, &body).await;
             let named = [("tenon-transaction", begun.header("tenon-transaction"))];
             let ran = sql.ask("POST /sql/batch", &named, &batch_of(statements, true)).await;
@@ -363,9 +358,8 @@ async fn a_table_is_rebuilt_without_foreign_keys_and_only_then() {
 
 #[tokio::test]
 async fn foreign_keys_stay_where_a_sidecar_limits_statements() {
-    let tables = SqlAccess { tables: Some(["child".to_owned()].into()), ..SqlAccess::default() };
-    for access in [tables, SqlAccess { read_only: true, ..SqlAccess::default() }] {
-        let sql = Tested::open_with("sql", BackendOptions { access, ..BackendOptions::default() }).await;
+    for access in [json!({ "tables": ["child"] }), json!({ "readOnly": true })] {
+        let sql = Tested::open_with("sql", access).await;
         for (route, body) in
             [("batch", batch_of(&["SELECT 1"], false)), ("transaction", "{\"foreign_keys\":false}".into())]
         {

@@ -1,38 +1,58 @@
 //! Storage as a kind of service.
 
 use object_store::aws::AmazonS3Builder;
+use serde::Deserialize;
 
 use super::{BlobStore, FolderStore, S3Store, routes};
 use crate::redis_link::install_cryptography;
-use crate::registry::{Dev, DevOpening, Kind, Opened, Opening, Store, path_of, unknown};
+use crate::registry::{Dev, DevOpening, Flag, FlagValue, Kind, Opened, Opening, Store, check, path_of, unknown};
 use crate::{Limits, ServicesError, sqlite_file};
 
 pub(crate) static KIND: Kind = Kind {
     name: "storage",
+    summary: "objects from S3 or a folder",
+    variable: "STORAGE_URL",
+    flags: &[Flag::new(
+        "publicUrl",
+        "public-url",
+        FlagValue::Text,
+        "Where clients reach a folder's sidecar, for the URLs that it signs",
+    )],
+    check: check::<Options>,
     stores: &[
         Store { schemes: &["s3://"], example: "s3://bucket", open: |opening| Box::pin(s3(opening)) },
         Store { schemes: &["file:"], example: "file:/path/to/folder", open: |opening| Box::pin(folder(opening)) },
     ],
-    dev: Dev {
+    dev: Some(Dev {
         name: "storage",
         open: |DevOpening { path, cache, limits, .. }| {
             Ok(routes(FolderStore::open(path, cache)?, None, limits.clone()).into())
         },
-    },
+    }),
 };
 
-async fn folder(Opening { url, options, limits }: Opening) -> Result<Opened, ServicesError> {
-    let public_url = options.public_url.map(checked).transpose()?;
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Options {
+    /// A folder's address for outside clients, such as `https://files.example.com`, for signed URLs.
+    public_url: Option<String>,
+}
+
+async fn folder(opening: Opening) -> Result<Opened, ServicesError> {
+    let Options { public_url } = opening.options()?;
+    let public_url = public_url.map(checked).transpose()?;
+    let Opening { url, files, limits, .. } = opening;
     let path = path_of(&url)?.to_path_buf();
-    let cache = options.parser.cache;
+    let cache = files.cache;
     let store = sqlite_file::opened(move || FolderStore::open_alone(&path, cache.as_deref())).await?;
     Ok(opened(store, public_url, limits))
 }
 
-async fn s3(Opening { url, options, limits }: Opening) -> Result<Opened, ServicesError> {
-    if options.public_url.is_some() {
+async fn s3(opening: Opening) -> Result<Opened, ServicesError> {
+    if opening.options::<Options>()?.public_url.is_some() {
         return Err(ServicesError::Config("--public-url is for a folder: S3 signs URLs of its own".to_string()));
     }
+    let Opening { url, limits, .. } = opening;
     let fail = |reason: String| ServicesError::Backend { what: "S3", reason };
     let bucket = url.strip_prefix("s3://").unwrap_or_default();
     if bucket.is_empty() || bucket.contains('/') {

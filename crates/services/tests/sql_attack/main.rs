@@ -15,7 +15,7 @@ use axum::body::Body;
 use axum::http::Request;
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
-use tenon_services::{Backend, BackendOptions, InProcessSidecar, Limits, SqlAccess};
+use tenon_services::{InProcessSidecar, Limits, SidecarSettings};
 
 use statements::Statements;
 
@@ -54,10 +54,10 @@ async fn ask(sidecar: &InProcessSidecar, route: &str, body: &Value) -> (u16, Str
     (head.status.as_u16(), String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap())
 }
 
-async fn open(folder: &std::path::Path, access: SqlAccess) -> InProcessSidecar {
-    let url = format!("sqlite:{}", folder.join("test.db").display());
-    let options = BackendOptions { access, ..BackendOptions::default() };
-    InProcessSidecar::open(Backend::new("sql", url, options).unwrap(), limits()).await.unwrap()
+async fn open(folder: &std::path::Path, access: Value) -> InProcessSidecar {
+    let mut settings = SidecarSettings::new("sql", &format!("sqlite:{}", folder.join("test.db").display()));
+    settings.options = access.as_object().unwrap().clone();
+    InProcessSidecar::open(settings.backend().unwrap(), limits()).await.unwrap()
 }
 
 /// The largest resident memory of this process so far, in MiB; none where the system does not report it.
@@ -75,7 +75,7 @@ async fn the_sidecar_withstands_every_statement() {
     let count = number("TENON_ATTACK_STATEMENTS").map_or(SENT, |count| usize::try_from(count).unwrap());
     println!("{count} statements, TENON_ATTACK_SEED={seed}");
     let folder = tempfile::tempdir().unwrap();
-    let owner = open(folder.path(), SqlAccess::default()).await;
+    let owner = open(folder.path(), json!({})).await;
     for sql in statements::SCHEMA {
         let (status, body) = ask(&owner, "/sql/execute", &json!({ "sql": sql })).await;
         assert_eq!(status, 200, "{sql}: {body}");
@@ -83,12 +83,8 @@ async fn the_sidecar_withstands_every_statement() {
     drop(owner);
     let before = peak();
     let [sent, refused, slowest] = [(); 3].map(|()| Arc::<AtomicUsize>::default());
-    let listed = ["t", "u", "docs", "places"].map(str::to_owned).into();
-    let rights = [
-        SqlAccess::default(),
-        SqlAccess { tables: Some(listed), ..SqlAccess::default() },
-        SqlAccess { read_only: true, ..SqlAccess::default() },
-    ];
+    let listed = json!({ "tables": ["t", "u", "docs", "places"] });
+    let rights = [json!({}), listed, json!({ "readOnly": true })];
     for (round, access) in rights.into_iter().enumerate() {
         let sidecar = open(folder.path(), access).await;
         let callers = (0..CALLERS).map(|caller| {

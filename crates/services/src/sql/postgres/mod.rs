@@ -26,7 +26,7 @@ use super::{
     Answer, Cell, Failed, Isolation, Mode, Outcome, ResultWriter, SqlAccess, SqlError, SqlRequest, SqlStore, Statement,
 };
 use crate::postgres_reason::{address_of, reason, reason_at};
-use crate::{Limits, ServicesError, SqlParser};
+use crate::{Limits, ServicesError, SidecarFiles};
 use access::{Decisions, Run};
 use errors::{Trouble, sql_error};
 use pool::Pool;
@@ -62,14 +62,14 @@ impl PostgresSql {
     pub(crate) async fn connect(
         url: &str,
         access: SqlAccess,
-        parser: &SqlParser,
+        files: &SidecarFiles,
         limits: Limits,
     ) -> Result<Self, ServicesError> {
         let fail = |reason: String| ServicesError::Backend { what: "PostgreSQL", reason };
         // The parse error may repeat the URL, so it is dropped.
         let options: PgConnectOptions = url.parse().map_err(|_| fail("this is not a URL of a database".into()))?;
         let address = address_of(&options);
-        let grammar = access::load(parser).await?;
+        let grammar = access::load(files).await?;
         let decisions = Decisions::new(grammar, access.clone(), &limits);
         let read_only = if access.read_only { "on" } else { "off" };
         let mut options = options.application_name("tenon-sidecar").options([

@@ -24,7 +24,7 @@ use tenon_pg_grammar::{Grammar, Tree};
 use tokio::time::Instant as Deadline;
 
 use crate::sql::{NO_STATEMENT, SqlAccess, SqlError};
-use crate::{Limits, ServicesError, SqlParser};
+use crate::{Limits, ServicesError, SidecarFiles};
 use catalog::Catalog;
 use parsers::Parsers;
 use tenon_pg_grammar::Interrupt;
@@ -222,9 +222,9 @@ fn judge(statements: &[&Tree<'_>], access: &SqlAccess, catalog: &Catalog, interr
 }
 
 /// Loads the parser, on a blocking thread, because compiling takes about a second.
-pub(super) async fn load(parser: &SqlParser) -> Result<Grammar, ServicesError> {
+pub(super) async fn load(files: &SidecarFiles) -> Result<Grammar, ServicesError> {
     let wrong = |reason: String| ServicesError::Config(format!("PostgreSQL needs its grammar: {reason}"));
-    let SqlParser { file: Some(file), cache } = parser.clone() else {
+    let SidecarFiles { grammar: Some(file), cache } = files.clone() else {
         return Err(wrong("no file is given that has it".to_owned()));
     };
     let load = move || Grammar::load(&file, cache.as_deref());
