@@ -1,6 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /** The embedding API of Tenon: the runtime inside a Node program. */
 
+export { HttpSidecar, type HttpSidecarOptions } from "./embed/http-sidecar.ts";
 export { type Migrated, type MigrateOptions, migrate } from "./embed/migrate.ts";
 export {
   type InProcessSidecar,
@@ -18,6 +19,5 @@ export {
 export { Services, type ServicesOptions } from "./embed/services.ts";
 export { Sidecar, type SidecarKind, type SidecarOptions } from "./embed/sidecar.ts";
 export { type ErrorCode, TenonError } from "./errors.ts";
-export { HttpSidecar, type HttpSidecarOptions } from "./http-sidecar/server.ts";
 export type { Limits } from "./limits.ts";
 export { version } from "./package.ts";

@@ -1,11 +1,8 @@
 /** The admin socket of `tenon run`: lists modules and changes their sources, for programs of the server's user. */
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import { failureToTell, TenonError } from "../errors.ts";
-import { type Bound, listen } from "../http-sidecar/listen.ts";
 import type { Live } from "../serve/live.ts";
-
-/** Only the server's user can connect. */
-const SOCKET_MODE = 0o600;
+import { type Bound, listen } from "./listen.ts";
 
 /** Maximum size of a request's body, which contains one source. */
 const MAX_BODY_BYTES = 16 * 1024;
@@ -33,7 +30,7 @@ export class Admin {
     const server = createServer((req, res) => {
       void answerTo(req, live).then((answer) => send(res, answer));
     });
-    return new Admin(await listen(server, address, SOCKET_MODE));
+    return new Admin(await listen(server, address));
   }
 
   get address(): string {

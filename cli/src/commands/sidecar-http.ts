@@ -1,11 +1,13 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { HttpSidecar, httpSidecarDefaults } from "../embed/http-sidecar.ts";
 import { TenonError } from "../errors.ts";
-import { HttpSidecar, httpSidecarLimits } from "../http-sidecar/server.ts";
 import { Lifecycle, stopping } from "../lifecycle.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
 import {
   endOf,
+  INSECURE,
   logFormatOf,
+  logLevelOf,
   positive,
   type ServerOptions,
   TOKEN_VARIABLE,
@@ -20,6 +22,7 @@ interface Options extends CommonOptions, ServerOptions {
   readonly allow?: readonly string[];
   readonly forwardHeader?: readonly string[];
   readonly tokenFile?: string;
+  readonly insecure?: boolean;
   readonly timeout: number;
   readonly retries: number;
   readonly rate?: number;
@@ -46,18 +49,19 @@ export function addHttp(sidecar: Command): void {
       repeated,
     )
     .option("--token-file <file>", "file with the bearer token that requests must have")
-    .option("--timeout <ms>", "milliseconds until an answer begins", positive, httpSidecarLimits.timeoutMs)
+    .option("--insecure", INSECURE)
+    .option("--timeout <ms>", "milliseconds until an answer begins", positive, httpSidecarDefaults.timeoutMs)
     .addOption(
       new Option("--retries <number>", "attempts beyond the first, where a request may be repeated")
         .argParser(count)
-        .default(httpSidecarLimits.retries),
+        .default(httpSidecarDefaults.retries),
     )
     .option("--rate <number>", "requests a second, and as many at once", positive)
     .option(
       "--max-body <bytes>",
       "bytes of a request's body, and of an answer's",
       positive,
-      httpSidecarLimits.maxBodyBytes,
+      httpSidecarDefaults.maxBodyBytes,
     )
     .option("--json", "print where it listens as one line of JSON");
   withCommonOptions(withServerOptions(command)).action(serve);
@@ -65,7 +69,6 @@ export function addHttp(sidecar: Command): void {
 
 async function serve({ headerFile, allow, forwardHeader, rate, ...options }: Options): Promise<void> {
   const terminal = terminalFor(options);
-  logFormatOf(options);
   const token = tokenFrom(options);
   const lifecycle = new Lifecycle();
   const started = HttpSidecar.start({
@@ -74,7 +77,9 @@ async function serve({ headerFile, allow, forwardHeader, rate, ...options }: Opt
     timeoutMs: options.timeout,
     retries: options.retries,
     maxBodyBytes: options.maxBody,
-    log: (line) => terminal.failure(line),
+    insecure: options.insecure === true,
+    logFormat: logFormatOf(options),
+    logLevel: logLevelOf(options),
     ...(headerFile === undefined ? {} : { headerFiles: headerFile }),
     ...(allow === undefined ? {} : { allow }),
     ...(forwardHeader === undefined ? {} : { forwardHeaders: forwardHeader }),

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { HttpSidecar } from "../http-sidecar/server.ts";
+import { HttpSidecar } from "./http-sidecar.ts";
 import { Runtime } from "./runtime.ts";
 import { Services } from "./services.ts";
 import { Sidecar } from "./sidecar.ts";

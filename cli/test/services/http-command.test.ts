@@ -14,6 +14,7 @@ const tenon = fileURLToPath(new URL("../../bin/tenon.js", import.meta.url));
 const directory = folder();
 const seen: (string | undefined)[] = [];
 const api = createServer((req, res) => {
+  if (req.url?.startsWith("/v1/broken")) return res.destroy();
   seen.push(req.headers.authorization);
   res.end("{}");
 }).listen(0, "127.0.0.1");
@@ -27,7 +28,7 @@ it("adds the credential, passes on what is allowed, and ends as it is told to", 
   const socket = join(directory, "api.sock");
   writeFileSync(key, "Bearer canary\n");
   const upstream = `http://127.0.0.1:${(api.address() as AddressInfo).port}`;
-  const allow = ["--allow", "POST /v1/charges", "--allow", "GET /v1/customers/*"];
+  const allow = ["--allow", "POST /v1/charges", "--allow", "GET /v1/customers/*", "--allow", "GET /v1/broken"];
   const args = [
     "http",
     "--upstream",
@@ -54,10 +55,12 @@ it("adds the credential, passes on what is allowed, and ends as it is told to", 
   expect((await ask("GET", "/v1/customers/cus_1")).status).toBe(200);
   expect((await ask("GET", "/v1/balance")).status).toBe(403);
   expect(seen).toEqual(["Bearer canary", "Bearer canary"]);
+  expect((await ask("GET", "/v1/broken?key=canary")).status).toBe(502);
   child.kill("SIGTERM");
   expect(await ended).toBe(0);
   expect(existsSync(socket)).toBe(false);
   expect(said).toContain(`Serve ${upstream} at unix://${socket}`);
+  expect(said).toContain("GET /v1/broken: 502: the upstream cannot be reached: ");
   expect(said).not.toContain("canary");
 });
 
