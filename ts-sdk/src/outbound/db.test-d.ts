@@ -1,5 +1,15 @@
 import { expectTypeOf } from "vitest";
-import { db, field, type PageInfo, type Row, type Statement, type Transaction, Type, table } from "../index.ts";
+import {
+  type Column,
+  db,
+  field,
+  type PageInfo,
+  type Row,
+  type Statement,
+  type Transaction,
+  Type,
+  table,
+} from "../index.ts";
 
 declare const statement: Statement;
 
@@ -35,3 +45,13 @@ expectTypeOf((await db.page(table(Item), { order: "name", limit: 1 })).rows).toE
 db.page(table(Item), { order: "nam", limit: 1 });
 // @ts-expect-error a page has an order
 db.page("users", { limit: 1 });
+
+// Rows as arrays.
+
+expectTypeOf(await db.values(statement)).toEqualTypeOf<Column[][]>();
+expectTypeOf(await db.values<[id: number, name: string]>(statement)).toEqualTypeOf<[id: number, name: string][]>();
+db.transaction(async (tx) => expectTypeOf(await tx.values<[number]>(statement)).toEqualTypeOf<[number][]>());
+// @ts-expect-error: a row is a list
+db.values<{ id: number }>(statement);
+// @ts-expect-error: a statement has its text first
+db.values([1, []]);

@@ -1,12 +1,9 @@
 /** The client of the sidecar `db`. */
-import { encodeBase64 } from "../encoding/base64.ts";
-import { writeJson } from "../http/json.ts";
-import { JSON_TYPE } from "../http/response.ts";
 import { atRehearsal } from "../rehearse.ts";
 import type { Value } from "../sql/index.ts";
 import { type ReadPage, readPage } from "./page.ts";
-import type { HttpResponse } from "./response.ts";
-import { askSidecar, type SidecarRequest } from "./sidecar.ts";
+import { askSidecar } from "./sidecar.ts";
+import { batch, execute, type Headers, query, queryOf, rowsOf, values } from "./statements.ts";
 import { inTransaction, type Transaction, type TransactionOptions } from "./transaction.ts";
 
 /** A value of a row as a sidecar sends it: 64-bit integers beyond 2^53 and decimals are texts, bytes are base64. */
@@ -64,6 +61,16 @@ export const db = {
     return rowsOf<R>(await askSidecar("db", queryOf(statement)));
   },
 
+  /**
+   * Runs one statement and returns its rows as arrays, with every column in its order: `query` returns an object for each
+   * row, which has one member for columns of one name. The type is not checked.
+   *
+   * @throws SidecarError as `query` does.
+   */
+  async values<R extends readonly unknown[] = Column[]>(statement: DbStatement): Promise<R[]> {
+    return (await values(statement)).rows as unknown as R[];
+  },
+
   /** Runs one statement and returns the number of rows that it changed. @throws SidecarError as `query` does. */
   async execute(statement: DbStatement, options: ExecuteOptions = {}): Promise<number> {
     return await execute(statement, keyHeaders(options));
@@ -108,74 +115,12 @@ export const db = {
    *   before its commit, and with `retryable` when it conflicts with another transaction
    */
   async transaction<T>(run: (tx: Transaction) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
-    return await inTransaction(run, options, { query, execute, batch });
+    return await inTransaction(run, options, { query, values, execute, batch });
   },
 } as const;
 
 atRehearsal(() => db.query(["SELECT $1", ["x"]]));
 
-async function query<R extends object>(statement: DbStatement, headers: Headers = []): Promise<R[]> {
-  return rowsOf<R>(await askSidecar("db", queryOf(statement, headers)));
-}
-
-function queryOf(statement: DbStatement, headers: Headers = []): SidecarRequest {
-  return post("/sql/query", headers, wire(statement));
-}
-
-function post(path: string, headers: Headers, json: string): SidecarRequest {
-  return { method: "POST", path, headers: [JSON_TYPE[0], ...headers], body: json };
-}
-
-function rowsOf<R>(response: HttpResponse): R[] {
-  return (response.json() as { rows: R[] }).rows;
-}
-
-async function execute(statement: DbStatement, headers: Headers): Promise<number> {
-  const response = await askSidecar("db", post("/sql/execute", headers, wire(statement)));
-  return (response.json() as { rows_affected: number }).rows_affected;
-}
-
-async function batch(
-  statements: readonly BatchStatement[],
-  headers: Headers,
-  more: { readonly isolation?: Isolation } = {},
-): Promise<BatchResult[]> {
-  const json = withList(more, "statements", statements.map(wire));
-  const response = await askSidecar("db", post("/sql/batch", headers, json));
-  const { results } = response.json() as { results: (BatchResult & { rows_affected: number })[] };
-  return results.map(({ columns, rows, rows_affected }) => ({ columns, rows, rowsAffected: rows_affected }));
-}
-
-type Headers = readonly (readonly [name: string, value: string])[];
-
 function keyHeaders({ idempotencyKey }: ExecuteOptions): Headers {
   return idempotencyKey === undefined ? [] : [["idempotency-key", idempotencyKey]];
-}
-
-function wire(statement: BatchStatement): string {
-  // Indexes, because destructuring with an iterator is slow in the engine.
-  const { 0: sql, 1: params = [], 2: options } = statement;
-  return withList({ ...options, sql }, "params", params.map(wireValue));
-}
-
-/** Writes an object as JSON, with a further member: a list of JSON texts. */
-function withList(object: object, name: string, items: readonly string[]): string {
-  const members = writeJson(object).slice(1, -1);
-  return `{${members}${members === "" ? "" : ","}"${name}":[${items.join(",")}]}`;
-}
-
-/**
- * Writes a parameter as JSON, which has no bytes and no infinity, and whose writer has no integers beyond 2^53. A
- * sidecar reads integers of 64 bits with all digits. PostgreSQL converts the text of a larger one to the column's type.
- */
-function wireValue(value: Parameter): string {
-  if (typeof value === "bigint") return BigInt.asIntN(64, value) === value ? `${value}` : `"${value}"`;
-  // The writer would write 0.
-  if (Object.is(value, -0)) return '{"float":"-0"}';
-  if (typeof value === "number" && !Number.isFinite(value)) return `{"float":"${value}"}`;
-  // The writer would round integers beyond 2^53, and write those beyond 2^63 as integers, which SQLite does not have.
-  if (typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value)) {
-    return Math.abs(value) < 2 ** 63 ? `${BigInt(value)}` : value.toExponential();
-  }
-  return writeJson(value instanceof Uint8Array ? { base64: encodeBase64(value) } : (value ?? null));
 }

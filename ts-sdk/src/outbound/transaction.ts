@@ -1,8 +1,9 @@
 /** `db.transaction`: statements on one connection. */
 import { environmentKey, TRANSACTION } from "../abi.ts";
 import { platform } from "../platform.ts";
-import type { BatchResult, BatchStatement, DbStatement, Isolation, Row } from "./db.ts";
+import type { BatchResult, BatchStatement, Column, DbStatement, Isolation, Row } from "./db.ts";
 import { askSidecar, SidecarError } from "./sidecar.ts";
+import type { ArrayRows, Headers } from "./statements.ts";
 
 /** Options of a transaction. */
 export interface TransactionOptions {
@@ -16,17 +17,18 @@ export interface Transaction {
    * Runs one statement and returns its rows. @throws SidecarError as `db.query` does; the transaction has ended then
    */
   query<R extends object = Row>(statement: DbStatement): Promise<R[]>;
+  /** Runs one statement and returns its rows as arrays. @throws SidecarError as `query` does */
+  values<R extends readonly unknown[] = Column[]>(statement: DbStatement): Promise<R[]>;
   /** Runs one statement and returns the number of rows that it changed. @throws SidecarError as `query` does */
   execute(statement: DbStatement): Promise<number>;
   /** Runs statements in one request. @throws SidecarError as `db.batch` does; the transaction has ended then */
   batch(statements: readonly BatchStatement[]): Promise<BatchResult[]>;
 }
 
-type Headers = readonly (readonly [name: string, value: string])[];
-
 /** The requests of `db`, each with headers. */
 export interface Requests {
   query<R extends object>(statement: DbStatement, headers: Headers): Promise<R[]>;
+  values(statement: DbStatement, headers: Headers): Promise<ArrayRows>;
   execute(statement: DbStatement, headers: Headers): Promise<number>;
   batch(statements: readonly BatchStatement[], headers: Headers): Promise<BatchResult[]>;
 }
@@ -35,73 +37,111 @@ const PATH = "/sql/transaction";
 
 const NESTED = "db.transaction: transactions are not nested; use the `tx` of the one that is open, or end it first";
 
+const ENDED = "db.transaction: the transaction has ended; `tx` is for its function only";
+
 /** The environments of requests with an open transaction. Only `testApp` gives a request one environment object. */
 const busy = new WeakSet<object>();
 
 /** Runs `db.transaction`. */
 export async function inTransaction<T>(
   run: (tx: Transaction) => Promise<T>,
-  { isolation }: TransactionOptions,
+  options: TransactionOptions,
   requests: Requests,
 ): Promise<T> {
-  const scope = platform[environmentKey]?.() ?? {};
-  if (busy.has(scope)) throw new Error(NESTED);
-  busy.add(scope);
-  try {
-    const json = isolation === undefined ? {} : { isolation };
-    const begun = await askSidecar("db", { method: "POST", path: PATH, json });
-    return await runIn((begun.json() as { id: string }).id, run, requests);
-  } finally {
-    busy.delete(scope);
-  }
-}
-
-async function runIn<T>(id: string, run: (tx: Transaction) => Promise<T>, requests: Requests): Promise<T> {
-  const headers: Headers = [[TRANSACTION, id]];
-  const pending = new Set<Promise<unknown>>();
-  let hasEnded = false;
-  /** Sends a statement, which is awaited before the transaction ends. */
-  const send = async <R>(ask: () => Promise<R>): Promise<R> => {
-    if (hasEnded) throw new Error("db.transaction: the transaction has ended; `tx` is for its function only");
-    const sent = ask();
-    pending.add(sent);
-    try {
-      return await sent;
-    } finally {
-      pending.delete(sent);
-    }
-  };
+  const open = await OpenTransaction.begin(options);
+  const { headers } = open;
   const tx: Transaction & { transaction(): never } = {
-    query: (statement) => send(() => requests.query(statement, headers)),
-    execute: (statement) => send(() => requests.execute(statement, headers)),
-    batch: (statements) => send(() => requests.batch(statements, headers)),
+    query: (statement) => open.send(() => requests.query(statement, headers)),
+    values: async <R>(statement: DbStatement) =>
+      (await open.send(() => requests.values(statement, headers))).rows as unknown as R[],
+    execute: (statement) => open.send(() => requests.execute(statement, headers)),
+    batch: (statements) => open.send(() => requests.batch(statements, headers)),
     transaction: () => {
       throw new Error(NESTED);
     },
   };
-  let result: T;
-  try {
-    result = await run(tx);
-  } catch (thrown) {
-    hasEnded = true;
-    await Promise.allSettled(pending);
-    await rollBack(headers);
-    throw thrown;
-  }
-  hasEnded = true;
-  await Promise.allSettled(pending);
-  await askSidecar("db", { method: "POST", path: `${PATH}/commit`, headers });
-  return result;
+  return await open.around(() => run(tx));
 }
 
-/**
- * Rolls back. A failure is ignored: the sidecar rolls back by itself in time, and the reason of the rollback is what
- * counts.
- */
-async function rollBack(headers: Headers): Promise<void> {
-  try {
-    await askSidecar("db", { method: "DELETE", path: PATH, headers, expect: [404] });
-  } catch (thrown) {
-    if (!(thrown instanceof SidecarError)) throw thrown;
+/** A transaction that has begun, and the headers that name it. */
+export class OpenTransaction {
+  readonly headers: Headers;
+  readonly #scope: object;
+  readonly #pending = new Set<Promise<unknown>>();
+  #hasEnded = false;
+
+  private constructor(id: string, scope: object) {
+    this.headers = [[TRANSACTION, id]];
+    this.#scope = scope;
+  }
+
+  /** Begins a transaction. @throws Error when the request has one already */
+  static async begin({ isolation }: TransactionOptions = {}): Promise<OpenTransaction> {
+    const scope = platform[environmentKey]?.() ?? {};
+    if (busy.has(scope)) throw new Error(NESTED);
+    busy.add(scope);
+    try {
+      const json = isolation === undefined ? {} : { isolation };
+      const begun = await askSidecar("db", { method: "POST", path: PATH, json });
+      return new OpenTransaction((begun.json() as { id: string }).id, scope);
+    } catch (thrown) {
+      busy.delete(scope);
+      throw thrown;
+    }
+  }
+
+  /** Sends a statement, which is awaited before the transaction ends. */
+  async send<R>(ask: () => Promise<R>): Promise<R> {
+    if (this.#hasEnded) throw new Error(ENDED);
+    const sent = ask();
+    this.#pending.add(sent);
+    try {
+      return await sent;
+    } finally {
+      this.#pending.delete(sent);
+    }
+  }
+
+  /** Commits when a function resolves, and rolls back when it throws. */
+  async around<T>(run: () => Promise<T>): Promise<T> {
+    let result: T;
+    try {
+      result = await run();
+    } catch (thrown) {
+      await this.rollBack();
+      throw thrown;
+    }
+    await this.commit();
+    return result;
+  }
+
+  async commit(): Promise<void> {
+    await this.#end();
+    try {
+      await askSidecar("db", { method: "POST", path: `${PATH}/commit`, headers: this.headers });
+    } finally {
+      busy.delete(this.#scope);
+    }
+  }
+
+  /**
+   * Rolls back. A failure is ignored: the sidecar rolls back by itself in time, and the reason of the rollback is what
+   * counts.
+   */
+  async rollBack(): Promise<void> {
+    await this.#end();
+    try {
+      await askSidecar("db", { method: "DELETE", path: PATH, headers: this.headers, expect: [404] });
+    } catch (thrown) {
+      if (!(thrown instanceof SidecarError)) throw thrown;
+    } finally {
+      busy.delete(this.#scope);
+    }
+  }
+
+  async #end(): Promise<void> {
+    if (this.#hasEnded) throw new Error(ENDED);
+    this.#hasEnded = true;
+    await Promise.allSettled(this.#pending);
   }
 }
