@@ -20,13 +20,15 @@ const parts: Readonly<Record<string, RegExp>> = {
   "app/on-invalid": /onInvalid/,
   "app/header-input": /headers/,
   "outbound/page": /\.\s*page\s*[(<]/,
+  "drizzle/postgres": /["'`]postgres["'`]/,
+  "drizzle/sqlite": /["'`]sqlite["'`]/,
   "app/prefix": /prefix|\bgroup\b/,
   "app/warm-up": /\bwarm\b/,
   "app/read-input": /path|query|headers|body|\bForm\b/,
 };
 
 const partFile =
-  /^(.*[\\/](?:dist|src)[\\/])(http|app|outbound)[\\/](cookies|foreign|query-string|on-error|answers|on-invalid|header-input|prefix|page|read-input|warm-up)(\.[jt]s)$/;
+  /^(.*[\\/](?:dist|src)[\\/])(http|app|outbound|drizzle)[\\/](cookies|foreign|query-string|on-error|answers|on-invalid|header-input|prefix|page|read-input|warm-up|postgres|sqlite)(\.[jt]s)$/;
 
 /**
  * The parts of the SDK that a bundle needs. A bundle is made without any; when one of its sources names some, it is made
