@@ -68,6 +68,8 @@ function extract(page: string): Example[] {
     const source = code
       .replace('"@tenon/sdk/testing"', '"../../src/testing/index.ts"')
       .replace('"@tenon/sdk/password"', '"../../src/password/index.ts"')
+      .replace('"@tenon/sdk/kysely"', '"../../src/kysely/index.ts"')
+      .replace('"@tenon/sdk/drizzle"', '"../../src/drizzle/index.ts"')
       .replaceAll('"@tenon/sdk"', '"../../src/index.ts"');
     writeFileSync(file, source.includes("import ") ? source : `export {};\n${source}`);
     examples.push({ page, file, exchanges: [] });
@@ -77,9 +79,15 @@ function extract(page: string): Example[] {
 
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
-const examples = ["../README.md", "../docs/sdk.md", "../docs/sidecars.md", "../docs/testing.md", "README.md"].flatMap(
-  extract,
-);
+const pages = [
+  "../README.md",
+  "../docs/orm.md",
+  "../docs/sdk.md",
+  "../docs/sidecars.md",
+  "../docs/testing.md",
+  "README.md",
+];
+const examples = pages.flatMap(extract);
 
 it("type-checks every example", { timeout: 120_000 }, async () => {
   writeFileSync(
