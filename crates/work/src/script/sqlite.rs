@@ -11,9 +11,14 @@ use super::{Blocks, Lines, Script, ScriptError, ScriptStatement, without_mark};
 /// Bytes of memory of the compiler: the largest file, and a copy for a statement.
 const MEMORY: usize = 256 * 1024 * 1024;
 
+/// The comment that drizzle-kit writes between statements.
+const DRIZZLE: &str = "--> statement-breakpoint";
+
 /// Returns the statements of a file. A command of the program, which is not SQL, is an error.
 ///
-/// Foreign keys are off, as `sqlite3` has them, unless a pragma in the file turns them on. The pragma does nothing between BEGIN and COMMIT.
+/// Foreign keys are off, as `sqlite3` has them, unless a pragma in the file turns them on. The pragma does nothing between BEGIN and COMMIT,
+/// and after the first statement of drizzle-kit's files, whose own migrator runs them in one transaction as well: drizzle-kit turns
+/// foreign keys on after the first of several rebuilds.
 /// `cache` is the folder of compiled code.
 pub(crate) fn of_sqlite(file: &str, cache: Option<&Path>) -> Result<Script, ScriptError> {
     // sqlite3 reads lines, so the end of a line is one character even in a text.
@@ -23,6 +28,7 @@ pub(crate) fn of_sqlite(file: &str, cache: Option<&Path>) -> Result<Script, Scri
     let (mut lines, mut blocks, mut statements) = (Lines::of(text), Blocks::default(), Vec::new());
     let mut foreign_keys = false;
     let mut enforced = None;
+    let of_drizzle = text.contains(DRIZZLE);
     let mut splitter = Splitter::of(text);
     while let Some((at, sql)) = splitter.next(&mut compiler, &mut lines)? {
         let line = lines.line(at);
@@ -31,7 +37,9 @@ pub(crate) fn of_sqlite(file: &str, cache: Option<&Path>) -> Result<Script, Scri
             Kind::Begin => blocks.begin(line)?,
             Kind::Commit => blocks.commit(line)?,
             Kind::Transaction => return Err(Blocks::other(line)),
-            Kind::ForeignKeys(Some(on)) if blocks.open.is_none() => foreign_keys = on,
+            Kind::ForeignKeys(Some(on)) if blocks.open.is_none() && !(of_drizzle && enforced.is_some()) => {
+                foreign_keys = on;
+            }
             Kind::ForeignKeys(_) => {}
             // It does nothing while foreign keys are off.
             Kind::DeferForeignKeys if !foreign_keys => {}

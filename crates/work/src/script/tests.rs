@@ -133,6 +133,14 @@ fn foreign_keys_are_off_in_sqlite_unless_the_file_turns_them_on() {
         ("PRAGMA defer_foreign_keys = ON; SELECT 1; PRAGMA defer_foreign_keys = OFF", Some(false), 1),
         ("PRAGMA legacy_alter_table = ON; SELECT 1", Some(false), 2),
         ("SELECT 1; PRAGMA foreign_keys = ON; SELECT 2", None, 0),
+        // As drizzle-kit writes it.
+        (
+            "PRAGMA foreign_keys=OFF;--> statement-breakpoint\nSELECT 1;--> statement-breakpoint\nPRAGMA foreign_keys=ON;--> \
+             statement-breakpoint\nSELECT 2;",
+            Some(false),
+            2,
+        ),
+        ("PRAGMA foreign_keys=ON;--> statement-breakpoint\nSELECT 1;", Some(true), 1),
     ] {
         let script = sqlite(file);
         assert_eq!(script.as_ref().ok().map(|script| script.foreign_keys), enforced, "{file}: {script:?}");
