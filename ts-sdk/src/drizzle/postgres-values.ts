@@ -34,8 +34,8 @@ export function castOf(column: Column | undefined): string {
 
 /** Converts a parameter of Drizzle's: an array is a literal there, and a list on the wire. */
 export function encode(value: unknown, column: unknown): unknown {
-  if (typeof value !== "string" || (column as Column | undefined)?.columnType !== "PgArray") return value;
-  return value.startsWith("{") ? readArray(value) : value;
+  if (typeof value !== "string" || !value.startsWith("{") || column === undefined) return value;
+  return (column as Column).getSQLType().endsWith("]") ? readArray(value) : value;
 }
 
 /** The conversion of a selected field's values. */
