@@ -193,6 +193,7 @@ describeEach("Drizzle in a component, $name", databases, ({ name }) => {
     expect(await run("values")).toEqual([row, row]);
     if (name === "sqlite") return;
     expect(await run("kinds")).toEqual({
+      raw: [{ id: 1 }],
       same: true,
       read: {
         id: 1,

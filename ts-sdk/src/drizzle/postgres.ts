@@ -139,12 +139,15 @@ class Session extends PgSession<PgRemoteQueryResultHKT, Record<string, unknown>,
   /** Runs statements in one request. */
   async batch(queries: readonly BatchQuery[]): Promise<unknown[]> {
     const built = queries.map((query) => query._prepare());
-    const statements = built.map((each) =>
-      each.prepared === undefined ? each.getQuery() : statementOf(each.prepared),
-    );
+    const statements = built.map((each) => statementOf(each.prepared ?? this.#raw(each.getQuery())));
     for (const { sql, params } of statements) this.#options.logger.logQuery(sql, [...params]);
     const results = await this.#connection.batch(statements);
     return results.map((result, index) => built[index]?.mapResult(result, true));
+  }
+
+  /** A statement of `db.execute`, which Drizzle hands over without what prepares it. */
+  #raw(query: Query): Pick<Prepared, "query" | "encoders" | "encode"> {
+    return { query, encoders: this.#dialect.notesOf(query)?.encoders ?? [], encode };
   }
 
   override async transaction<T>(

@@ -25,8 +25,10 @@ export interface Prepared {
 }
 
 /** Fills the placeholders of a statement. */
-export function statementOf(prepared: Prepared, given: Record<string, unknown> = {}): GivenStatement {
-  const { query, encoders, encode } = prepared;
+export function statementOf(
+  { query, encoders, encode }: Pick<Prepared, "query" | "encoders" | "encode">,
+  given: Record<string, unknown> = {},
+): GivenStatement {
   const encodersOf = query.params.map((param, index) => (is(param, Param) ? param.encoder : encoders[index]));
   const params = fillPlaceholders([...query.params], given);
   return { sql: query.sql, params: params.map((param, index) => encode(param, encodersOf[index])) };
