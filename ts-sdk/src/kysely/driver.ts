@@ -1,5 +1,11 @@
 /** Kysely's driver: a connection is a request for each statement, or a transaction of the sidecar. */
-import type { CompiledQuery, DatabaseConnection, Driver, QueryResult, TransactionSettings } from "kysely";
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  type QueryResult,
+  type TransactionSettings,
+} from "kysely";
 import type { BatchResult, DbStatement, Isolation } from "../outbound/db.ts";
 import { type DialectName, isWrite, toParameters } from "../outbound/parameter.ts";
 import { batch, execute, type Headers, query } from "../outbound/statements.ts";
@@ -41,6 +47,8 @@ class Connection implements DatabaseConnection {
   readonly #dialect: DialectName;
   #transaction: OpenTransaction | undefined;
   #isReleased = false;
+  /** The requests that begin and end transactions, by their statements. */
+  readonly #requests = new WeakMap<CompiledQuery, () => Promise<void>>();
 
   constructor(dialect: DialectName) {
     this.#dialect = dialect;
@@ -49,31 +57,50 @@ class Connection implements DatabaseConnection {
   async begin({ isolationLevel, accessMode }: TransactionSettings): Promise<void> {
     if (accessMode === "read only") throw new Error("TenonDialect: there are no read-only transactions");
     if (isolationLevel === "snapshot") throw new Error('TenonDialect: there is no isolation level "snapshot"');
-    // PostgreSQL runs "read uncommitted" as "read committed", and the sidecar takes its name.
-    const isolation = isolationLevel as Isolation | undefined;
-    this.#transaction = await OpenTransaction.begin(isolation === undefined ? {} : { isolation });
+    const words = [isolationLevel && `isolation level ${isolationLevel}`, accessMode].filter(
+      (word) => word !== undefined,
+    );
+    await this.#logged(words.length === 0 ? "begin" : `start transaction ${words.join(" ")}`, async () => {
+      // PostgreSQL runs "read uncommitted" as "read committed", and the sidecar takes its name.
+      const isolation = isolationLevel as Isolation | undefined;
+      this.#transaction = await OpenTransaction.begin(isolation === undefined ? {} : { isolation });
+    });
   }
 
   async commit(): Promise<void> {
-    const transaction = this.#transaction;
-    this.#transaction = undefined;
-    await transaction?.commit();
+    await this.#logged("commit", () => this.#end((transaction) => transaction.commit()));
   }
 
   async rollBack(): Promise<void> {
+    await this.#logged("rollback", () => this.#end((transaction) => transaction.rollBack()));
+  }
+
+  async #end(end: (transaction: OpenTransaction) => Promise<void>): Promise<void> {
     const transaction = this.#transaction;
     this.#transaction = undefined;
-    await transaction?.rollBack();
+    if (transaction !== undefined) await end(transaction);
+  }
+
+  /** Runs a request as the statement of other drivers, because Kysely logs what goes through `executeQuery`. */
+  async #logged(sql: string, run: () => Promise<void>): Promise<void> {
+    const statement = CompiledQuery.raw(sql);
+    this.#requests.set(statement, run);
+    await this.executeQuery(statement);
   }
 
   async release(): Promise<void> {
     this.#isReleased = true;
-    await this.rollBack();
+    await this.#end((transaction) => transaction.rollBack());
   }
 
   async executeQuery<R>(compiled: CompiledQuery): Promise<QueryResult<R>> {
     // Kysely lets a transaction's object be used after its end.
     if (this.#isReleased) throw new Error("TenonDialect: the transaction or connection has ended");
+    const request = this.#requests.get(compiled);
+    if (request !== undefined) {
+      await request();
+      return { rows: [] };
+    }
     const transaction = this.#transaction;
     if (transaction === undefined) return await this.#run<R>(compiled, []);
     return await transaction.send(() => this.#run<R>(compiled, transaction.headers));
