@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeEach, type Needs } from "../../testing/needs.ts";
-import { Sidecar } from "../src/sidecar.ts";
+import { Sidecar } from "../src/embed/sidecar.ts";
 import { type Ask, askAt } from "../test/services/ask.ts";
 import { folder, startPostgres } from "../test/services/stores.ts";
 import { developing, project } from "./develop.ts";

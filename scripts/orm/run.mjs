@@ -25,7 +25,7 @@ const { values } = parseArgs({
 if (values.kysely === undefined && values.drizzle === undefined)
   fail("usage: node scripts/orm/run.mjs --kysely <folder> --drizzle <folder>");
 
-const { Sidecar } = await import(join(root, "cli/dist/sidecar.js"));
+const { Sidecar } = await import(join(root, "cli/dist/embed/sidecar.js"));
 const folder = resolve(values.keep ?? mkdtempSync(join(tmpdir(), "tenon-orm-")));
 const postgres = startPostgres();
 const results = {};

@@ -2,7 +2,7 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Sidecar } from "../../cli/dist/sidecar.js";
+import { Sidecar } from "../../cli/dist/embed/sidecar.js";
 
 /** The addresses of sidecars by the names of their databases; a name without one gets a new SQLite each time. */
 const addresses = JSON.parse(process.env.TENON_ORM ?? "{}");

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { describeEach, type Needs } from "../../../testing/needs.ts";
-import { migrate } from "../../src/migrate.ts";
-import { Sidecar } from "../../src/sidecar.ts";
+import { migrate } from "../../src/embed/migrate.ts";
+import { Sidecar } from "../../src/embed/sidecar.ts";
 import { askAt } from "./ask.ts";
 import { folder, startPostgres } from "./stores.ts";
 

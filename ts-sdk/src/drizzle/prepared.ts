@@ -1,8 +1,8 @@
 /** A statement that Drizzle has built, with the conversions of its values. */
 import { is, Param, type Query } from "drizzle-orm";
+import { decodeBase64 } from "../encoding/base64.ts";
 import type { Column as Value } from "../outbound/db.ts";
 import type { ArrayResult } from "../outbound/statements.ts";
-import { decodeBase64 } from "../encoding/base64.ts";
 import { type GivenStatement, objectsOf } from "./connection.ts";
 import { fillPlaceholders, mapResultRow, type SelectedField } from "./internals.ts";
 
