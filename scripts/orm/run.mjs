@@ -43,7 +43,7 @@ try {
     for (const { file, name: test, error } of failed) console.log(`  ${file}: ${test}: ${error.split("\n")[0]}`);
     console.log(`${name}: ${results[name].length - failed.length} of ${results[name].length}`);
     for (const { file, name: test, error } of results[name]) {
-      const isListed = reasonFor(name, test) !== undefined;
+      const isListed = reasonFor(name, { file, name: test }) !== undefined;
       if (isListed === (error !== undefined)) continue;
       console.log(`  ${file}: ${test}: ${isListed ? "has a reason, but passes" : "fails without a reason"}`);
       process.exitCode = 1;

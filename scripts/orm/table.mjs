@@ -23,7 +23,7 @@ export function writeTable(results, checkouts) {
         `| ${name} | ${database || "none"} | ${own.length} | ${own.length - failed.length} | ${failed.length} |`,
       );
       for (const test of failed) {
-        const key = `| ${titles[suite]} | ${reasonFor(suite, test.name) ?? "no reason is listed"}`;
+        const key = `| ${titles[suite]} | ${reasonFor(suite, test) ?? "no reason is listed"}`;
         counted[key] = (counted[key] ?? 0) + 1;
       }
     }
