@@ -28,6 +28,12 @@ if (values.kysely === undefined && values.drizzle === undefined)
 const { Sidecar } = await import(join(root, "cli/dist/embed/sidecar.js"));
 const folder = resolve(values.keep ?? mkdtempSync(join(tmpdir(), "tenon-orm-")));
 const postgres = startPostgres();
+for (const signal of ["SIGINT", "SIGTERM"]) {
+  process.once(signal, () => {
+    postgres.stop();
+    process.exit(130);
+  });
+}
 const results = {};
 try {
   const sidecar = await Sidecar.start({ kind: "sql", url: postgres.url, listen: "127.0.0.1:0", logLevel: "off" });
