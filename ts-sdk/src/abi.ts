@@ -51,6 +51,12 @@ export const callStreamsKey: unique symbol = /* @__PURE__ */ Symbol.for("tenon.c
 /** The key of the global in which a build leaves how dates and times are joined, by locale. */
 export const atTimeKey: unique symbol = /* @__PURE__ */ Symbol.for("tenon.at-time") as never;
 
+/**
+ * The key of the global function that returns the tools of an app with the option `mcp`. The entry that `tenon build`
+ * generates sets it, and `testApp`.
+ */
+export const toolsKey: unique symbol = /* @__PURE__ */ Symbol.for("tenon.tools") as never;
+
 /** The key of the property that marks an app of `routes`. */
 export const appKey: unique symbol = /* @__PURE__ */ Symbol.for("tenon.app") as never;
 

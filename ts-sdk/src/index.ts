@@ -35,6 +35,7 @@ export {
 } from "./http/response.ts";
 export type { Piece, ReadableBody, StreamSource } from "./http/stream.ts";
 export { type SseInit, type StreamInit, sse, stream } from "./http/stream-response.ts";
+export type { McpOptions, ToolRoute } from "./mcp/types.ts";
 export { apiKey } from "./middleware/api-key.ts";
 export type { Identified, WithUser } from "./middleware/authenticate.ts";
 export { basicAuth } from "./middleware/basic-auth.ts";

@@ -8,9 +8,11 @@ import {
   REQUEST_PREFIX,
   SECRET_PREFIX,
   type streamKey,
+  type toolsKey,
   type uploadKey,
   variablesKey,
 } from "./abi.ts";
+import type { ToolTable } from "./mcp/types.ts";
 import type { RawHeader, RawRequest, RawResponse } from "./raw.ts";
 /**
  * The platform: the parts of the engine that the SDK needs, in one place. Everything else in the runtime half is plain
@@ -113,6 +115,7 @@ interface PlatformGlobals {
   [cancelKey]?: CancelCall;
   [callStreamsKey]?: CallStreams;
   [uploadKey]?: UploadStep;
+  [toolsKey]?: (app: object) => ToolTable | undefined;
 }
 
 /** The engine's globals, typed as narrowly as the SDK uses them. */

@@ -1,5 +1,6 @@
 import type { appKey } from "../abi.ts";
 /** An app: the routes of a module, and the function that answers requests with them. */
+import type { McpOptions } from "../mcp/types.ts";
 import type { RawRequest, RawResponse } from "../raw.ts";
 import type { CheckResponse, Operation } from "../routing/operation.ts";
 import type { Around } from "../routing/step.ts";
@@ -28,6 +29,8 @@ export interface App<out D = unknown> {
   readonly use: readonly Around[];
   /** The routes as plain data, in the order of declaration; the OpenAPI document is written from them. */
   readonly operations: readonly Operation[];
+  /** The option `mcp`, for the build. */
+  readonly mcp?: McpOptions;
   /**
    * Answers a request: at once, unless the handler or a schema of another library is asynchronous. It never throws or
    * rejects, whatever the handler does.

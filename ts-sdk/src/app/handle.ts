@@ -20,7 +20,7 @@ import { reportError } from "./report.ts";
 import { send } from "./send.ts";
 
 /** The parts that all operations of an app share. */
-interface AppParts {
+export interface AppParts {
   readonly prefix: string;
   readonly use: readonly Around[];
   readonly onError: OnError | undefined;

@@ -1,6 +1,8 @@
 /** `routes`: an app from its definitions. */
 
 import { buildingKey } from "../abi.ts";
+import { appWithMcp } from "../mcp/serve.ts";
+import type { McpOptions } from "../mcp/types.ts";
 import { checkMiddleware } from "../middleware/check.ts";
 import type { AddsOf, AnyMiddleware, Chain, Empty } from "../middleware/types.ts";
 import { platform } from "../platform.ts";
@@ -38,6 +40,8 @@ export interface RoutesOptions<M extends readonly AnyMiddleware[] = readonly []>
    * the ordinary 400.
    */
   readonly onInvalid?: OnInvalid;
+  /** Serves the routes as tools of the Model Context Protocol, at `POST /mcp`. */
+  readonly mcp?: McpOptions;
 }
 
 /**
@@ -55,15 +59,16 @@ export function routes<D extends Definitions, const M extends readonly AnyMiddle
   definitions: D & Provided<D, AddsOf<M>>,
   options: RoutesOptions<M> = {},
 ): App<D> {
-  refuseUnknown("routes", options, ["prefix", "use", "onError", "onInvalid"]);
-  const { prefix = "", use = [], onError, onInvalid } = options as RoutesOptions<readonly AnyMiddleware[]>;
+  refuseUnknown("routes", options, ["prefix", "use", "onError", "onInvalid", "mcp"]);
+  const { prefix = "", use = [], onError, onInvalid, mcp } = options as RoutesOptions<readonly AnyMiddleware[]>;
   const around = checkMiddleware('routes: "use"', use);
   const table = new RouteTable();
   const operations: Operation[] = [];
   const names = new Set<string>();
   if (prefix !== "") checkPrefix("routes", prefix);
   add(definitions, "", prefix, []);
-  return createApp(operations, table, { prefix, use: around, onError, onInvalid });
+  const parts = { prefix, use: around, onError, onInvalid };
+  return mcp ? appWithMcp(mcp, operations, table, parts) : createApp(operations, table, parts);
 
   function add(all: Definitions, before: string, prefix: string, use: readonly Around[]): void {
     for (const [key, definition] of Object.entries(all)) {

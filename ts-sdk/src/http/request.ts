@@ -155,3 +155,8 @@ export function contentType(request: Request): string | undefined {
   const raw = request[RAW];
   return "contentType" in raw ? raw.contentType : request.headers.get("content-type");
 }
+
+/** The request as the host passed it. */
+export function rawOf(request: Request): RawRequest {
+  return request[RAW];
+}

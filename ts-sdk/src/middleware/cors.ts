@@ -88,7 +88,9 @@ export function cors(options: CorsOptions): Middleware {
     }
     return origin === "*" ? answer : vary(answer, "Origin");
   });
-  return Object.freeze({ ...run, aroundPreflight });
+  // Any page may read what "*" serves, but this does not make it the user's.
+  const allows = origin === "*" ? undefined : isAllowed;
+  return Object.freeze({ ...run, aroundPreflight, allows });
 }
 
 type Pair = readonly [name: string, value: string];

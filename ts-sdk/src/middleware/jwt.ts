@@ -146,7 +146,7 @@ export function jwt(options: JwtOptions): Middleware<WithOptionalClaims> {
     if (claims === undefined) return unauthorized('Bearer error="invalid_token"', "The token is not valid.");
     return next({ claims });
   });
-  return Object.freeze({ ...run, security: { kind: "jwt" as const, optional } });
+  return Object.freeze({ ...run, security: { kind: "jwt" as const, optional, issuer } });
 
   async function verified(token: string, req: Request): Promise<JwtClaims | undefined> {
     const parts = token.split(".");

@@ -5,6 +5,8 @@ export interface SecurityScheme {
   readonly kind: "bearer" | "basic" | "apiKey" | "jwt";
   /** The header of an API key, as the app writes it. */
   readonly header?: string;
+  /** The issuer of accepted tokens. */
+  readonly issuer?: string | undefined;
   /** True when requests without credentials pass. */
   readonly optional?: boolean;
 }

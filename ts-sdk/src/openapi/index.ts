@@ -9,5 +9,6 @@ export { OpenApiError } from "./errors.ts";
 export { type JsonOptions, json } from "./json.ts";
 export type { Manifest } from "./manifest.ts";
 export { findPackage, type HandlerPackage, isHandlerPackage, sourceOf } from "./project.ts";
+export { moduleTools, testTools } from "./tools.ts";
 export { workspaceFolders } from "./workspace.ts";
 export { moduleJson, packageJson, type WrittenSchema, writeSchema, writeTo } from "./write.ts";

@@ -36,7 +36,7 @@ export interface JsonOptions {
 export function json(app: App, manifest: Manifest, options: JsonOptions = {}): string {
   if (app?.[appKey] !== true) throw new TypeError("json: expects the app that routes() returns");
   checkManifest(manifest, "json: the manifest");
-  return serialize(app, manifest, comments(app, manifest, options), options.openapi);
+  return serialize(app, manifest, commentsFor(app, manifest, options), options.openapi);
 }
 
 /** The document's text. */
@@ -44,7 +44,8 @@ export function serialize(app: App, manifest: Manifest, docs: DocComments, versi
   return `${JSON.stringify(createDocument(app, manifest, docs, dialectOf(version)), null, 2)}\n`;
 }
 
-function comments(app: App, manifest: Manifest, { source }: JsonOptions): DocComments {
+/** The doc comments of an app's routes, from the source that the options name, or else from its package's. */
+export function commentsFor(app: App, manifest: Manifest, { source }: JsonOptions): DocComments {
   const file = source === undefined ? sourceNamed(manifest.name) : pathOf(source);
   if (file === undefined) return new Map();
   const bundled = bundle(file);

@@ -1,9 +1,10 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { appKey, callsKey, environmentKey, SECRET_PREFIX, streamKey } from "../abi.ts";
+import { appKey, callsKey, environmentKey, SECRET_PREFIX, streamKey, toolsKey } from "../abi.ts";
 import type { App } from "../app/app.ts";
 import { checkResponse } from "../app/check.ts";
 import { isBytes } from "../http/bytes.ts";
 import { encodeValue, headerPair, isToken } from "../http/headers.ts";
+import type { ToolTable } from "../mcp/types.ts";
 import { type EnvironmentEntry, platform, type StartCall, type StreamStep } from "../platform.ts";
 import type { RawHeader } from "../raw.ts";
 import { connectSidecars, type TestSidecars } from "./sidecars.ts";
@@ -58,6 +59,16 @@ interface OwnState {
 
 const states = new AsyncLocalStorage<OwnState>();
 
+const tools = new WeakMap<object, ToolTable>();
+
+/** Makes the tools of an app with the option `mcp`, as a build does. It is loaded late, because it parses TypeScript. */
+async function prepareTools(app: App): Promise<void> {
+  platform[toolsKey] ??= (asked) => tools.get(asked);
+  if (tools.has(app)) return;
+  const { testTools } = await import("../openapi/tools.ts");
+  tools.set(app, testTools(app));
+}
+
 /**
  * Puts an app under test, in plain Node.
  *
@@ -87,6 +98,7 @@ export function testApp(app: App, options: TestOptions = {}): TestApp {
   async function request(method: string, pathWithQuery: string, given: TestRequest = {}): Promise<TestResponse> {
     checkCall(method, pathWithQuery, given);
     const raw = { method, pathWithQuery, headers: rawHeaders(given), ...rawBody(given) };
+    if (app.mcp !== undefined) await prepareTools(app);
     // Each request sees the environment of its own app, in its own array.
     connected ??= connectSidecars(sidecars);
     const { entries: addresses, call } = await connected;

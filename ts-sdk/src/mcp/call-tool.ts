@@ -1,0 +1,78 @@
+/** Calls a tool: the request goes through the app as one from outside does. */
+import type { App, HandleOptions } from "../app/app.ts";
+import { type ProblemDetails, problem } from "../http/problem.ts";
+import { type Request, rawOf } from "../http/request.ts";
+import type { Operation } from "../routing/operation.ts";
+import type { Match } from "../routing/step.ts";
+import { buildRequest } from "./build-request.ts";
+import { INVALID_PARAMS, isObject, type Members, ProtocolError } from "./messages.ts";
+import { type Answered, headerOf, piecesOf, problemResult, readAnswer, resultOf, takeStream } from "./read-answer.ts";
+import type { ToolEntry } from "./types.ts";
+
+/** The app that a tool call goes through. */
+export interface Callee {
+  readonly operations: readonly Operation[];
+  match(method: string, path: string): Match;
+  handle: App["handle"];
+  /** Options of the request that carries the call. */
+  readonly how: HandleOptions | undefined;
+}
+
+/** The outcome of a call: the members of its result as JSON, and the challenge of a 401. */
+export interface Called {
+  readonly members: string;
+  readonly operation: Operation;
+  readonly challenge?: string | undefined;
+}
+
+/** The pieces of a streamed answer, and the rest of its call. */
+export interface Streamed {
+  readonly pieces: AsyncGenerator<Uint8Array, void>;
+  finish(pieces: AsyncIterable<Uint8Array>): Promise<Called>;
+}
+
+/** Finds the tool of a call, by its name or its route's. @throws ProtocolError */
+export function findTool(tools: readonly ToolEntry[], { name }: Members): ToolEntry {
+  const found = tools.find((each) => each.name === name) ?? tools.find((each) => each.route === name);
+  if (found !== undefined) return found;
+  const shown = typeof name === "string" ? `: ${name.slice(0, 128)}` : '; "name" must be a text';
+  throw new ProtocolError(INVALID_PARAMS, `Unknown tool${shown}`);
+}
+
+/** Calls a tool. @throws ProtocolError */
+export async function callTool(
+  tool: ToolEntry,
+  params: Members,
+  request: Request,
+  callee: Callee,
+  isModern: boolean,
+): Promise<Called | Streamed> {
+  const { arguments: given = {} } = params;
+  if (!isObject(given)) throw new ProtocolError(INVALID_PARAMS, '"arguments" must be an object.');
+  const operation = callee.operations.find(({ name }) => name === tool.route) as Operation;
+  const refused = (details: ProblemDetails): Called => ({ operation, members: problemResult(details, tool, isModern) });
+  const built = buildRequest(tool, operation, given, rawOf(request));
+  if (!("method" in built)) return refused(problem(400, "The arguments are not valid.", { errors: built }));
+  // A placeholder's value may be the literal of another route, which may not be a tool.
+  const match = callee.match(built.method, built.pathWithQuery.split("?")[0] as string);
+  if (match.found !== "operation" || match.operation !== operation) {
+    return refused(problem(404, "The path of these arguments is not of this tool's route."));
+  }
+  const raw = await callee.handle(built, callee.how);
+  const conclude = (answer: Answered): Called => ({
+    operation,
+    members: resultOf(answer, tool, built.pathWithQuery, isModern),
+    challenge: answer.status === 401 ? headerOf(answer, "www-authenticate") : undefined,
+  });
+  const step = takeStream(raw);
+  if (step === undefined) return conclude(await readAnswer(raw));
+  return {
+    pieces: piecesOf(step),
+    finish: (pieces) =>
+      readAnswer(raw, pieces).then(conclude, (thrown) => {
+        if (isObject(thrown) && typeof thrown["status"] === "number")
+          return refused(thrown as unknown as ProblemDetails);
+        throw thrown;
+      }),
+  };
+}
