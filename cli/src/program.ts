@@ -8,6 +8,7 @@ import { ctlCommand } from "./commands/ctl.ts";
 import { devCommand } from "./commands/dev.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { helpCommand } from "./commands/help.ts";
+import { mcpCommand } from "./commands/mcp.ts";
 import { migrateCommand } from "./commands/migrate.ts";
 import { newCommand } from "./commands/new.ts";
 import { publishCommand } from "./commands/publish.ts";
@@ -40,6 +41,7 @@ export function createProgram(): Command {
   for (const add of [
     ...commands,
     sidecarCommand,
+    mcpCommand,
     migrateCommand,
     doctorCommand,
     compileCommand,

@@ -3,11 +3,21 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import type { LinkedModule } from "@tenon/native";
 import { type BuildResult, build, type Message, type Metafile } from "esbuild";
+import { TenonError } from "../errors.ts";
 import type { Project } from "../project/project.ts";
+import { toolsFor } from "../schema/tools.ts";
 import { browserForms, emptyModules } from "./browser-forms.ts";
 import { bundleError, lacksDefault } from "./bundle-error.ts";
 import { engineFunctionsIn, engineModule } from "./engine-module.ts";
-import { entryModule, entryName, fetchEntryModule, type HostName, hosts, refuseListeners } from "./entry.ts";
+import {
+  entryModule,
+  entryName,
+  fetchEntryModule,
+  type HostName,
+  hosts,
+  refuseListeners,
+  type ToolsOrError,
+} from "./entry.ts";
 import { Injections } from "./injections.ts";
 import { Locales } from "./intl/locales.ts";
 import { intl } from "./intl/plugin.ts";
@@ -66,6 +76,7 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
     injections.sdkParts.addFrom(text);
     let entry: Entry = {
       contents: entryModule(handler, options.checkResponses, host),
+      toolsOf: (tools) => entryModule(handler, options.checkResponses, host, tools),
       guard: text.includes("addEventListener") ? `import ${JSON.stringify(refuseListeners)};\n` : "",
     };
     let result = await bundled(project, file, entry, options, injections, linked).catch((error) => {
@@ -78,6 +89,10 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
     }
     while (await injections.add(project.folder, file, result.metafile))
       result = await bundled(project, file, entry, options, injections, linked);
+    if (injections.sdkParts.has("mcp/serve") && entry.toolsOf !== undefined) {
+      entry = { ...entry, contents: entry.toolsOf(await toolsOrError(project)) };
+      result = await bundled(project, file, entry, options, injections, linked);
+    }
     const output = Object.values(result.metafile.outputs).find((each) => each.entryPoint !== undefined);
     const { warnings } = injections;
     const modules = linked.in(result.metafile);
@@ -92,9 +107,24 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
   }
 }
 
+/**
+ * The tools of a project, or the reason why there are none. Only an app with the option fails for it, and the word alone may
+ * be in any source.
+ */
+async function toolsOrError(project: Project): Promise<ToolsOrError> {
+  try {
+    return { tools: await toolsFor(project) };
+  } catch (error) {
+    if (!(error instanceof TenonError)) throw error;
+    return { error: error.message };
+  }
+}
+
 /** The generated modules. */
 interface Entry {
   readonly contents: string;
+  /** Makes the contents for an app with the option `mcp`. */
+  readonly toolsOf?: (tools: ToolsOrError) => string;
   /** The import of a module that runs after the globals are there and before the handler module; mostly empty. */
   readonly guard: string;
 }

@@ -1,4 +1,5 @@
 /** The generated entry of a bundle, which connects the handler module with the component's exports. */
+import type { ToolTable } from "@tenon/sdk/openapi";
 import { thrownPage } from "../dev/error-page.ts";
 
 /**
@@ -19,6 +20,12 @@ export type HostName = keyof typeof hosts;
 /** The forms of a default export, for errors. */
 export const appForms = "export default routes({ … }), or an object with fetch(request)";
 
+/** The tools of an app with the option `mcp`, or the error of making them. */
+export interface ToolsOrError {
+  readonly tools?: ToolTable | undefined;
+  readonly error?: string;
+}
+
 /** Refuses a default export of another kind, which it names; `isApp` is the condition in the entry. */
 const refuseUnless = (isApp: string) => `if (!(${isApp})) {
   throw new TypeError(\`the default export is \${kindOf(app)}: ${appForms}\`);
@@ -26,7 +33,7 @@ const refuseUnless = (isApp: string) => `if (!(${isApp})) {
 
 const imports = `import { kindOf } from "tenon-entry:kind-of.js";
 import { refuseRandomness } from "tenon-entry:refuse-randomness.js";
-import { appKey, buildingKey, environmentKey, streamKey, uploadKey, WARM_UP } from "@tenon/sdk/abi";`;
+import { appKey, buildingKey, environmentKey, streamKey, toolsKey, uploadKey, WARM_UP } from "@tenon/sdk/abi";`;
 
 /** The part of the entry that rehearses calls before the build's first request is answered. */
 const rehearsal = `let isRehearsed = false;
@@ -70,7 +77,12 @@ export const handler = {
  * @param checkResponses whether a response that does not match its declared type is answered with 500, and an exception
  *   shown to browsers, as in development
  */
-export function entryModule(source: string, checkResponses: boolean, host: HostName): string {
+export function entryModule(
+  source: string,
+  checkResponses: boolean,
+  host: HostName,
+  { tools, error }: ToolsOrError = {},
+): string {
   const handle = checkResponses
     ? `watchThrown((request) => app.handle(request, { checkResponse }), ${JSON.stringify(thrownPage())})`
     : "app.handle";
@@ -96,6 +108,9 @@ if (lost.length > 0) {
   const [first] = lost;
   first.message = "no routes() has " + lost.slice(0, 10).map(({ message }) => message).join(", and none ");
   throw first;
+}
+${tools === undefined ? "" : `const tools = ${JSON.stringify(tools)};\nglobalThis[toolsKey] = () => tools;\n`}${
+  error === undefined ? "" : `if (app.mcp !== undefined) throw new Error(${JSON.stringify(error)});\n`
 }
 ${connect(handle)}
 warmUp(app);

@@ -24,11 +24,15 @@ const parts: Readonly<Record<string, RegExp>> = {
   "drizzle/sqlite": /["'`]sqlite["'`]/,
   "app/prefix": /prefix|\bgroup\b/,
   "app/warm-up": /\bwarm\b/,
+  "mcp/serve": /\bmcp\b/,
   "app/read-input": /path|query|headers|body|\bForm\b/,
 };
 
-const partFile =
-  /^(.*[\\/](?:dist|src)[\\/])(http|app|outbound|drizzle)[\\/](cookies|foreign|query-string|on-error|answers|on-invalid|header-input|prefix|page|read-input|warm-up|postgres|sqlite)(\.[jt]s)$/;
+const alternatives = (index: 0 | 1) => [...new Set(Object.keys(parts).map((part) => part.split("/")[index]))].join("|");
+
+const partFile = new RegExp(
+  String.raw`^(.*[\\/](?:dist|src)[\\/])(${alternatives(0)})[\\/](${alternatives(1)})(\.[jt]s)$`,
+);
 
 /**
  * The parts of the SDK that a bundle needs. A bundle is made without any; when one of its sources names some, it is made
@@ -40,6 +44,11 @@ export class SdkParts {
   /** The folders of the SDK's own sources, each with a separator at its end. */
   readonly #sdkFolders = new Set<string>();
   readonly #read = new Set<string>();
+
+  /** Reports whether a bundle has a part. */
+  has(part: keyof typeof parts): boolean {
+    return this.#named.has(part);
+  }
 
   /** Adds the parts that a source names. */
   addFrom(source: string): void {
@@ -74,7 +83,8 @@ export class SdkParts {
       setup: ({ onLoad }) => {
         onLoad({ filter: partFile }, async ({ path }) => {
           const [, root, folder, name, extension] = partFile.exec(path) as unknown as string[];
-          const isKnown = existsSync(`${root}left-out/${name}${extension}`) && (await isOfSdk(path));
+          const isKnown =
+            `${folder}/${name}` in parts && existsSync(`${root}left-out/${name}${extension}`) && (await isOfSdk(path));
           if (!isKnown || this.#named.has(`${folder}/${name}`)) return undefined;
           this.#sdkFolders.add(root as string);
           this.#leftOut.add(`${folder}/${name}`);

@@ -5,6 +5,7 @@ import { basename } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { type ModuleOptions, Runtime } from "../embed/runtime.ts";
 import { TenonError } from "../errors.ts";
+import { toolsPages } from "../mcp/tools-page.ts";
 import { suggestPort } from "../options.ts";
 import type { Config } from "../project/config.ts";
 import { fileOfSource, moduleOptions, pulledFile } from "../project/modules.ts";
@@ -172,11 +173,13 @@ export class DevServer {
     this.#setState(build);
   }
 
-  /** Serves the module's OpenAPI document, and the page that shows it. */
+  /** Serves the module's OpenAPI document, the page that shows it, and that of its tools. */
   showDocument(json: string): void {
     const specUrl = `/run/${this.#name}/${schemaFile}`;
     this.runtime.setPage(specUrl, { contentType: "application/json", body: json });
     for (const { path, ...page } of referencePage({ title: this.#name, specUrl })) this.runtime.setPage(path, page);
+    const { folder } = this.#project;
+    for (const { path, ...page } of toolsPages({ name: this.#name, folder })) this.runtime.setPage(path, page);
   }
 
   /** Loads or reloads a component of `modules/`. Returns whether it can be served. */

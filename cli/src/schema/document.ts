@@ -31,17 +31,22 @@ export function packageDocument(folder: string, version?: OpenApiVersion): strin
  * Does what {@link packageDocument} does, and refuses a top level that leaves a promise rejected, as a build does. Node would end
  * the process with its stack.
  */
-export async function handledDocument(folder: string, version?: OpenApiVersion): Promise<string> {
+export function handledDocument(folder: string, version?: OpenApiVersion): Promise<string> {
+  return refuseRejections(sourceOf(folder), () => packageDocument(folder, version));
+}
+
+/** Runs a handler module, and refuses one whose top level leaves a promise rejected. */
+export async function refuseRejections<T>(source: string, run: () => T): Promise<T> {
   const reasons: unknown[] = [];
   const note = (reason: unknown) => reasons.push(reason);
   process.on("unhandledRejection", note);
   try {
-    const text = packageDocument(folder, version);
+    const result = run();
     // Node reports rejections once the queue of promise jobs is empty.
     await setImmediate();
-    if (reasons.length === 0) return text;
+    if (reasons.length === 0) return result;
     const [reason] = reasons;
-    const file = relative(process.cwd(), sourceOf(folder));
+    const file = relative(process.cwd(), source);
     const said = types.isNativeError(reason) ? reason.message : String(reason);
     throw new TenonError(
       "SCHEMA",

@@ -13,6 +13,8 @@ export default routes(
   },
   {
     prefix: "/api/v1",
+    // Customers' assistants read products and place orders; webhooks are no tools.
+    mcp: { include: ["products", "orders"] },
     use: [cors({ origin: ["https://shop.example"], expose: ["location"] }), secureHeaders()],
     onError: (thrown) => (thrown instanceof SidecarError ? error(503, "the shop is closed for a moment") : undefined),
   },

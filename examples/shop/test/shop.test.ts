@@ -140,3 +140,26 @@ test("without its database the shop is closed", async () => {
   const alone = testApp(app, { secrets });
   expect((await alone.get("/api/v1/products")).status).toBe(503);
 });
+
+describe("tools", () => {
+  test("are the routes of products and orders, with the customer's own rights", async () => {
+    const ask = async (method: string, params: object, headers: Record<string, string> = {}) => {
+      const answer = await api.post("/mcp", { json: { jsonrpc: "2.0", id: 1, method, params }, headers });
+      return (answer.json() as { result: Record<string, never> }).result;
+    };
+    const { tools } = (await ask("tools/list", {})) as unknown as { tools: { name: string; description: string }[] };
+    expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(["products_list", "orders_list"]));
+    expect(tools.every(({ name }) => /^(?:products|orders)_/.test(name))).toBe(true);
+    expect(tools.find(({ name }) => name === "products_list")?.description).toBe(
+      "List products by name, one page at a time.",
+    );
+    await addProduct("quill");
+    const listed = await ask("tools/call", { name: "products_list", arguments: { limit: 100 } });
+    expect(JSON.stringify(listed["structuredContent"])).toContain('"quill"');
+    const add = { name: "products_create", arguments: { name: "nib", price: 5, note: null } };
+    const refused = await ask("tools/call", add, { authorization: `Bearer ${token({ sub: "Ada" })}` });
+    expect(refused["isError"]).toBe(true);
+    const added = await ask("tools/call", add, { authorization: `Bearer ${token({ sub: "Grace", role: "admin" })}` });
+    expect(added).not.toHaveProperty("isError");
+  });
+});

@@ -1,11 +1,12 @@
 import type { SchemaObject } from "./components.ts";
 import type { Document } from "./document.ts";
 
+const DIALECT = "https://json-schema.org/draft/2020-12/schema";
 const COMPONENT = /^#\/components\/schemas\/(.*)$/;
 
 /**
  * A schema that stands alone. A component that it names once is written in its place, because this is shorter; one that it
- * names more often, or that names itself, is in `$defs`. The root has its keywords itself, because clients look for `type`.
+ * names more often, or that names itself, is in `$defs`, whose dialect is named. The root has its keywords itself, because clients look for `type`.
  */
 export function definedSchema(root: SchemaObject, { components: { schemas } }: Document): SchemaObject {
   const counts = new Map<string, number>();
@@ -22,7 +23,7 @@ export function definedSchema(root: SchemaObject, { components: { schemas } }: D
   count(start);
   const defs: Record<string, unknown> = {};
   const written = write(start) as SchemaObject;
-  return Object.keys(defs).length === 0 ? written : { ...written, $defs: defs };
+  return Object.keys(defs).length === 0 ? written : { $schema: DIALECT, ...written, $defs: defs };
 
   function write(value: unknown): unknown {
     if (Array.isArray(value)) return value.map(write);

@@ -30,7 +30,8 @@ export function moduleTools(source: string, manifest: Manifest): ToolTable | und
 
 /** Makes the tools of an app. */
 export function appTools(app: App, manifest: Manifest, comments: DocComments): ToolTable {
-  const { name = manifest.name, include } = app.mcp ?? {};
+  const { name = manifest.name, include, code = false } = app.mcp ?? {};
+  if (code) throw new OpenApiError(`mcp: "code" must be false: no sandbox for execute is in a component yet`);
   const document = createDocument(app, manifest, comments, openapi31);
   const routes = app.operations.map((operation) => describe(operation, document));
   const isIncluded = filterOf(include, routes);

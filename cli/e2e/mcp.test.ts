@@ -1,0 +1,168 @@
+/** Tools of the Model Context Protocol: the protocol's own conformance suite, and its clients, on real servers. */
+import { spawn, spawnSync } from "node:child_process";
+import { createHmac } from "node:crypto";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import {
+  Client as CurrentClient,
+  StreamableHTTPClientTransport as CurrentTransport,
+} from "@modelcontextprotocol/client";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describeEach } from "../../testing/needs.ts";
+import { type Kind, type Running, root, startTenon, startWasmtime, tenon } from "./servers.ts";
+
+const project = join(root, "cli/e2e/fixtures/mcp");
+const key = "k".repeat(32);
+const environment = { MCP_TEST_KEY: key, TENON_SECRET_KEY: key };
+
+beforeAll(() => {
+  const { status, stderr } = spawnSync(process.execPath, [tenon, "build", "-rc"], { cwd: project });
+  if (status !== 0) throw new Error(String(stderr));
+});
+
+const servers: readonly (Pick<Kind, "name" | "needs"> & { start(): Promise<Running>; sharesInstances?: boolean })[] = [
+  { name: "tenon run", start: () => startTenon(["dist/mcp.wasm"], "mcp", project, environment) },
+  {
+    name: "wasmtime serve",
+    needs: "wasmtime",
+    start: () => startWasmtime(join(project, "dist/mcp-composed.wasm"), environment),
+  },
+];
+
+/**
+ * The scenarios of the suite that a server of tools must pass. docs/conformance.md has the reasons of the others: they
+ * are about prompts, resources, completions, logging, sampling and elicitation, and about tools with several contents.
+ */
+const scenarios = [
+  "server-initialize",
+  "ping",
+  "tools-list",
+  "tools-call-simple-text",
+  "tools-call-image",
+  "tools-call-audio",
+  "tools-call-embedded-resource",
+  "tools-call-error",
+  "tools-call-with-progress",
+  "json-schema-2020-12",
+  "server-sse-multiple-streams",
+  "dns-rebinding-protection",
+];
+
+/** Runs a scenario of the suite; returns what it printed. */
+async function conform(scenario: string, url: string): Promise<string> {
+  const hook = fileURLToPath(new URL("conformance-on-node-20.mjs", import.meta.url));
+  const program = join(root, "node_modules/@modelcontextprotocol/conformance/dist/index.js");
+  const child = spawn(process.execPath, ["--import", hook, program, "server", "--url", url, "--scenario", scenario]);
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (output += data));
+  const code = await new Promise((resolve) => child.once("exit", resolve));
+  return `${output}\nexit code ${code}`;
+}
+
+function token(sub: string): string {
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const signed = `${part({ alg: "HS256" })}.${part({ sub, iss: "https://id.example" })}`;
+  return `${signed}.${createHmac("sha256", key).update(signed).digest("base64url")}`;
+}
+
+describeEach("$name", servers, ({ start }) => {
+  let running: Running;
+  let url: URL;
+  beforeAll(async () => {
+    running = await start();
+    url = new URL(`${running.base.replace("127.0.0.1", "localhost")}/mcp`);
+  });
+  afterAll(() => running?.stop());
+
+  test.each(scenarios)("the conformance suite: %s", async (scenario) => {
+    const output = await conform(scenario, url.href);
+    expect(output).toMatch(/exit code 0$/);
+    expect(output).not.toMatch(/[1-9]\d* failed/);
+  });
+
+  async function connected(headers: Record<string, string> = {}): Promise<Client> {
+    const client = new Client({ name: "test", version: "1" });
+    onTestFinished(() => client.close());
+    // The types of the package are written without exactOptionalPropertyTypes.
+    await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }) as never);
+    return client;
+  }
+
+  test("the client of the earlier revisions lists and calls tools", async () => {
+    const client = await connected();
+    expect(client.getServerVersion()).toMatchObject({ name: "mcp", version: "1.2.3" });
+    expect(client.getInstructions()).toBe("Routes that are tools, for the tests of the protocol");
+    const { tools } = await client.listTools();
+    expect(tools.find(({ name }) => name === "notes_list")).toMatchObject({
+      title: "Notes: list",
+      description: "Lists the notes.\n\nThe newest is the last.",
+      annotations: { readOnlyHint: true },
+    });
+    const found = await client.callTool({ name: "notes_find", arguments: { id: 1 } });
+    expect(found.structuredContent).toEqual({ id: 1, text: "Write the page", done: false });
+    const missing = await client.callTool({ name: "notes_find", arguments: { id: 2 } });
+    expect(missing.isError).toBe(true);
+    expect(missing.content).toMatchObject([{ text: expect.stringContaining("there is no such note") }]);
+    await expect(client.callTool({ name: "no_such_tool" })).rejects.toThrow("Unknown tool: no_such_tool");
+  });
+
+  test("the caller's token reaches the route, and its lack is a challenge", async () => {
+    const client = await connected({ authorization: `Bearer ${token("Ada")}` });
+    expect((await client.callTool({ name: "whoAmI" })).structuredContent).toEqual({ name: "Ada" });
+    const message = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "whoAmI" } };
+    const headers = { "content-type": "application/json" };
+    const answer = await fetch(url, { method: "POST", headers, body: JSON.stringify(message) });
+    expect(answer.status).toBe(401);
+    const [, metadata] = /resource_metadata="([^"]+)"/.exec(answer.headers.get("www-authenticate") ?? "") ?? [];
+    expect(await (await fetch(metadata as string)).json()).toMatchObject({
+      resource: url.href,
+      authorization_servers: ["https://id.example"],
+    });
+  });
+
+  test("the client of the stateless revision lists and calls tools", async () => {
+    const client = new CurrentClient({ name: "test", version: "1" }, {
+      versionNegotiation: { mode: { pin: "2026-07-28" } },
+    } as never);
+    onTestFinished(() => client.close());
+    await client.connect(new CurrentTransport(url) as never);
+    expect(client.getServerVersion()).toMatchObject({ name: "mcp" });
+    const { tools } = await client.listTools();
+    expect(tools.find(({ name }) => name === "notes_list")).toMatchObject({ outputSchema: { type: "array" } });
+    const listed = await client.callTool({ name: "notes_list", arguments: {} });
+    expect(listed.structuredContent).toEqual([{ id: 1, text: "Write the page", done: false }]);
+    const refused = await client.callTool({ name: "notes_add", arguments: { text: "a".repeat(101) } });
+    expect(refused).toMatchObject({
+      isError: true,
+      structuredContent: { errors: [{ pointer: "#/text", code: "max" }] },
+    });
+    const added = await client.callTool({ name: "notes_add", arguments: { text: "Read it" } });
+    expect(added.structuredContent).toEqual({ id: 2, text: "Read it", done: false });
+  });
+
+  test("each call has an instance of its own, and the calls of a batch share one", async () => {
+    const call = (id: number) => ({ jsonrpc: "2.0", id, method: "tools/call", params: { name: "count" } });
+    const ask = async (message: unknown) => {
+      const headers = { "content-type": "application/json" };
+      return (await fetch(url, { method: "POST", headers, body: JSON.stringify(message) })).json();
+    };
+    for (let n = 0; n < 3; n++) expect((await ask(call(n))).result.structuredContent).toEqual({ calls: 1 });
+    expect(await ask([call(1), call(2)])).toMatchObject([
+      { result: { structuredContent: { calls: 1 } } },
+      { result: { structuredContent: { calls: 2 } } },
+    ]);
+  });
+});
+
+describe("an app without the option", () => {
+  test("has no code of it", async () => {
+    const { readFile } = await import("node:fs/promises");
+    const { spawnSync: run } = await import("node:child_process");
+    const hello = join(root, "examples/hello");
+    run(process.execPath, [tenon, "build"], { cwd: hello });
+    const bundle = await readFile(join(hello, "dist/hello.wasm.map"), "utf8");
+    expect((JSON.parse(bundle) as { sources: string[] }).sources.join("\n")).not.toMatch(/\/mcp\//);
+  });
+});
