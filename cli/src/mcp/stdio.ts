@@ -22,6 +22,8 @@ interface Message {
   };
 }
 
+/** The time for the last answers after the input has ended. */
+const GRACE_MS = 5_000;
 const VERSION = "io.modelcontextprotocol/protocolVersion";
 
 /**
@@ -45,9 +47,12 @@ export async function serveStdio(input: Readable, write: (line: string) => void,
     });
     open.add(one);
   }
-  // The client is gone, and so is the reader of the answers.
-  for (const abort of pending.values()) abort.abort();
+  // A pipe may end before its answers have come.
+  const timer = setTimeout(() => {
+    for (const abort of pending.values()) abort.abort();
+  }, GRACE_MS);
   await Promise.all(open);
+  clearTimeout(timer);
 }
 
 async function pass(

@@ -161,5 +161,5 @@ describe("tools", () => {
     expect(refused["isError"]).toBe(true);
     const added = await ask("tools/call", add, { authorization: `Bearer ${token({ sub: "Grace", role: "admin" })}` });
     expect(added).not.toHaveProperty("isError");
-  });
+  }, 60_000);
 });
