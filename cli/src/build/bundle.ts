@@ -18,6 +18,7 @@ import {
   refuseListeners,
   type ToolsOrError,
 } from "./entry.ts";
+import { type Imports, importsOf } from "./import-circle.ts";
 import { Injections } from "./injections.ts";
 import { Locales } from "./intl/locales.ts";
 import { intl } from "./intl/plugin.ts";
@@ -38,6 +39,8 @@ export interface Bundle {
   readonly warnings: readonly string[];
   /** The WebAssembly modules that it calls. */
   readonly linked: readonly LinkedModule[];
+  /** The imports of the project's modules, by their files. */
+  readonly imports: Imports;
   /** The functions that it imports from "tenon:engine". */
   readonly engineFunctions: readonly string[];
 }
@@ -99,7 +102,8 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
     const { source } = project;
     const engineFunctions = engineFunctionsIn(file, await readFile(file, "utf8"));
     const size = output?.bytes ?? 0;
-    return { file, source, sourceMap: `${file}.map`, size, warnings, linked: modules, engineFunctions };
+    const imports = importsOf(result.metafile);
+    return { file, source, sourceMap: `${file}.map`, size, warnings, linked: modules, imports, engineFunctions };
   } catch (error) {
     if (error !== null && typeof error === "object" && "errors" in error)
       throw bundleError(project, error.errors as Message[], (text) => linked.remarksOn(text));

@@ -23,10 +23,10 @@ export const User = Type("User", { id: field.u32(), name: field.string({ docs: "
 export const Users = Type("Users", { users: list(User), page: field.u32(), limit: field.u32() });
 export const NewUser = Type("NewUser", {
   name: field.string({ max: 100 }),
-  email: field.string({ format: "email" }).optional(),
+  email: field.string({ format: "email" }).nullish(),
 });
 export const Greeting = Type("Greeting", { greeting: field.string() });
-export const Found = Type("Found", { query: field.string().optional(), page: field.u32(), limit: field.u32() });
+export const Found = Type("Found", { query: field.string().nullish(), page: field.u32(), limit: field.u32() });
 
 export const UserId = Path("UserId", { id: field.u32() });
 export const Name = Path("Name", { name: field.string() });

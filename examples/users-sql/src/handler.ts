@@ -54,8 +54,8 @@ async function unlessTaken<T>(run: () => Promise<T>): Promise<T | undefined> {
   try {
     return await run();
   } catch (thrown) {
-    const taken = thrown instanceof SidecarError && thrown.status === 400 && /unique/i.test(thrown.detail ?? "");
-    if (taken) return undefined;
+    // The code of SQL for a value that has to be unique.
+    if (thrown instanceof SidecarError && thrown.sqlstate === "23505") return undefined;
     throw thrown;
   }
 }

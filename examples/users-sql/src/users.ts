@@ -5,28 +5,28 @@ export const Banner = Type("Banner", { service: field.string(), message: field.s
 export const User = Type("User", {
   id: field.u32(),
   name: field.string(),
-  email: field.string({ format: "email" }).optional(),
-  age: field.u32().optional(),
+  email: field.string({ format: "email" }).nullish(),
+  age: field.u32().nullish(),
   created_at: field.string({ format: "date-time" }),
 });
 
 export const NewUser = Type("NewUser", {
   name: field.string({ min: 1, max: 100 }),
-  email: field.string({ format: "email" }).optional(),
-  age: field.u32({ max: 150 }).optional(),
+  email: field.string({ format: "email" }).nullish(),
+  age: field.u32({ max: 150 }).nullish(),
 });
 
 export const Changes = Type("Changes", {
   name: field.string({ min: 1, max: 100 }).optional(),
-  email: field.string({ format: "email" }).optional(),
-  age: field.u32({ max: 150 }).optional(),
+  email: field.string({ format: "email" }).nullish(),
+  age: field.u32({ max: 150 }).nullish(),
 });
 
 export const PageInfo = Type("PageInfo", {
   has_next: field.bool(),
   has_prev: field.bool(),
-  next_cursor: field.string().optional(),
-  prev_cursor: field.string().optional(),
+  next_cursor: field.string().nullish(),
+  prev_cursor: field.string().nullish(),
 });
 
 export const Users = Type("Users", { users: list(User), page: PageInfo });

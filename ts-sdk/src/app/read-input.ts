@@ -56,7 +56,7 @@ export function reader(kind: Kind, options: RouteOptions, name: string): ReadOne
     if (!body?.length && optional) return absent(errors);
     const { value, failure } = parseJson(body);
     if (failure) return void errors.push(failure);
-    return own && value === null && schema.nullIsAbsent ? absent(errors) : (accept(value) ?? parse(value, errors));
+    return accept(value) ?? parse(value, errors);
   };
 }
 

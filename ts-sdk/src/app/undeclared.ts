@@ -1,17 +1,15 @@
 /** Warns of members that an answer has and its declaration lacks, in development and in tests. */
 import { platform } from "../platform.ts";
 import type { Operation } from "../routing/operation.ts";
-import type { ListSchema } from "../schema/list.ts";
-import type { ObjectSchema } from "../schema/object.ts";
-import type { UnionSchema } from "../schema/one-of.ts";
-import type { Schema } from "../schema/schema.ts";
+import type { StandardSchema } from "../schema/standard.ts";
+import { type Shape, shapeOf } from "./shape.ts";
 
 const told = new Set<string>();
 
 /** Writes a warning that names each member that is not sent, once for a route. */
-export function warnOfUndeclared({ name }: Operation, schema: Schema, value: unknown): void {
+export function warnOfUndeclared({ name }: Operation, schema: StandardSchema, value: unknown): void {
   const found = new Set<string>();
-  collect(schema, value, "#", found);
+  collect(shapeOf(schema), value, "#", found);
   for (const at of found) {
     const text = `warning: ${name}: the response does not declare ${at}, so it is not sent`;
     if (told.has(text)) continue;
@@ -21,23 +19,26 @@ export function warnOfUndeclared({ name }: Operation, schema: Schema, value: unk
 }
 
 /** Adds the places of undeclared members; an index or a key of a record is `*`. */
-function collect(schema: Schema, value: unknown, at: string, found: Set<string>): void {
+function collect(
+  { kind, fields = {}, open, items, tag = "", variants }: Shape,
+  value: unknown,
+  at: string,
+  found: Set<string>,
+): void {
   if (typeof value !== "object" || value === null) return;
-  const { fields, open } = schema as Partial<ObjectSchema> & { readonly open?: boolean };
-  switch (schema.kind) {
+  switch (kind) {
     case "list":
     case "record":
-      for (const item of Object.values(value)) collect((schema as ListSchema).items, item, `${at}/*`, found);
+      for (const item of Object.values(value)) collect(items as Shape, item, `${at}/*`, found);
       break;
     case "union": {
-      const { tag, variants } = schema as UnionSchema;
-      const variant = variants[(value as Record<string, string>)[tag] as string];
+      const variant = variants?.[(value as Record<string, string>)[tag] as string];
       if (variant !== undefined) collect(variant, value, at, found);
       break;
     }
     case "object":
       for (const [key, member] of Object.entries(open ? {} : value)) {
-        const field = Object.hasOwn(fields as object, key) ? fields?.[key] : undefined;
+        const field = Object.hasOwn(fields, key) ? fields[key] : undefined;
         if (field === undefined) found.add(`${at}/${key}`);
         else collect(field, member, `${at}/${key}`, found);
       }

@@ -148,28 +148,21 @@ interface DeclaredError<Status, Data> {
 interface OtherError<Status> extends DeclaredError<Status, ProblemDetails> {}
 
 /** The data of a declared body; undefined when there is none. */
-type DataIn<S> = S extends StandardSchema ? DataOf<S> : S extends Fields ? Received<OutputOf<S>> : undefined;
+type DataIn<S> = S extends StandardSchema ? Infer<S> : S extends Fields ? OutputOf<S> : undefined;
 
 /** The success that the route declares. */
 export interface Success<O> {
   readonly ok: true;
   readonly status: StatusOf<O>;
   /**
-   * The body as JSON, of the declared type if there is one, where an optional member may also be null; a text when the
-   * answer is not JSON; `undefined` without a body.
+   * The body as JSON, of the declared type if there is one; a text when the answer is not JSON; `undefined` without a
+   * body.
    */
-  readonly data: O extends { readonly response: infer S extends StandardSchema } ? DataOf<S> : InlineDataOf<O>;
+  readonly data: O extends { readonly response: infer S extends StandardSchema } ? Infer<S> : InlineDataOf<O>;
   readonly headers: Headers;
 }
 
-type InlineDataOf<O> = O extends { readonly response: infer F extends Fields } ? Received<OutputOf<F>> : unknown;
-
-/** The body of a declared response. Another library's schema, whose input is known, takes no null for an absent member. */
-type DataOf<S extends StandardSchema> = unknown extends InferInput<S> ? Received<Infer<S>> : Infer<S>;
-
-/** The values that can arrive for a declared type: a handler may answer null for an optional member. */
-type Received<T> = T extends object ? { [K in keyof T]: ReceivedMember<T[K]> } : T;
-type ReceivedMember<T> = undefined extends T ? Received<T> | null : Received<T>;
+type InlineDataOf<O> = O extends { readonly response: infer F extends Fields } ? OutputOf<F> : unknown;
 
 /** An error answer. */
 export interface Failed {

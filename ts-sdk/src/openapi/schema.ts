@@ -8,10 +8,10 @@ import type { RecordSchema } from "../schema/record.ts";
 import type { Schema } from "../schema/schema.ts";
 import type { Components, SchemaObject } from "./components.ts";
 
-/** The schema of a body or a value in one: in JSON, an optional or nullable one may be null. Types become components. */
+/** The schema of a body or a value in one: in JSON, a nullable one may be null. Types become components. */
 export function bodySchema(schema: Schema, components: Components, at: string): SchemaObject {
   const value = valueSchema(schema, components, at);
-  const orNull = (schema.takesNull || schema.nullIsAbsent) && schema.kind !== "json" && !isForm(schema);
+  const orNull = schema.takesNull && schema.kind !== "json";
   if (!orNull) return { ...value, ...annotations(schema.attributes) };
   return { ...components.dialect.orNull(value), ...annotations(schema.attributes) };
 }

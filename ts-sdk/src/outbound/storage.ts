@@ -40,10 +40,15 @@ export interface StorageWritten {
 export interface StorageObject {
   readonly path: string;
   readonly size: number;
-  readonly content_type: string;
+  readonly contentType: string;
   readonly etag: string;
   /** ISO 8601. */
   readonly modified: string;
+}
+
+/** An object in the answer to a request for a list. */
+interface WireObject extends Omit<StorageObject, "contentType"> {
+  readonly content_type: string;
 }
 
 /** A page of objects. */
@@ -178,7 +183,8 @@ export const storage = {
     let query = listQuery(options);
     if (options.delimiter !== undefined) query += `${query === "" ? "?" : "&"}delimiter=/`;
     const response = await askSidecar("storage", { method: "GET", path: `/storage${query}` });
-    return response.json() as StorageList;
+    const { objects, ...page } = response.json() as Omit<StorageList, "objects"> & { objects: readonly WireObject[] };
+    return { objects: objects.map(({ content_type: contentType, ...each }) => ({ ...each, contentType })), ...page };
   },
 } as const;
 

@@ -98,7 +98,7 @@ if (saved.status === 200) {
   expectTypeOf(saved.data).toEqualTypeOf<{ id: number; name: string }>();
 } else if (saved.status === 201) expectTypeOf(saved.data).toEqualTypeOf<{ id: number }>();
 else if (saved.status === 409) expectTypeOf(saved.problem.current).toEqualTypeOf<number>();
-else if (saved.status === 404) expectTypeOf(saved.problem.errors).toEqualTypeOf<InputError[] | undefined | null>();
+else if (saved.status === 404) expectTypeOf(saved.problem.errors).toEqualTypeOf<InputError[] | undefined>();
 else expectTypeOf(saved.problem).toEqualTypeOf<ProblemDetails>();
 
 // Inline fields of bodies.
@@ -121,7 +121,7 @@ post("/x", { body: { file: field.file() } }, () => ok({}));
 const inline = routes({ add });
 const inlineApi = client<typeof inline>("http://localhost");
 const added = await inlineApi.add({ body: { name: "a" } });
-if (added.ok) expectTypeOf(added.data).toEqualTypeOf<{ id: number; note?: string | null | undefined }>();
+if (added.ok) expectTypeOf(added.data).toEqualTypeOf<{ id: number; note?: string | undefined }>();
 // @ts-expect-error a missing member
 inlineApi.add({ body: { age: 1 } });
 

@@ -79,6 +79,7 @@ function checkOptions(label: string, given: unknown): RouteOptions {
   const options = { ...given } as { -readonly [K in keyof RouteOptions]: RouteOptions[K] };
   for (const [key, [role, words]] of Object.entries(SCHEMAS)) {
     const written = options[key as keyof typeof SCHEMAS];
+    if (written === undefined && Object.hasOwn(given, key)) throw new TypeError(`${label}: "${key}" is undefined`);
     if (written !== undefined) options[key as "body"] = checkSchema(label, key, role, words, written);
   }
   if (options.responses) {

@@ -20,7 +20,7 @@ type BodyIn<S> = S extends StandardSchema ? Returned<Infer<S>> : S extends Field
 
 /**
  * The type that may be returned for a declared type: lists may be readonly, and an optional member may be null, as a
- * database returns it.
+ * database returns it. It is not sent then.
  */
 export type Returned<T> = T extends string | number | boolean | null | undefined
   ? T

@@ -6,8 +6,9 @@ import {
   type ListAttributes,
 } from "./attributes.ts";
 import { fail, failCount, INVALID, MAX_COLLECTED, type Parse, within } from "./failures.ts";
+import { isSchema, notSchema } from "./is-schema.ts";
 import { type WriteQuick, writePart } from "./quick.ts";
-import { createSchema, isSchema, type Optional, type Presence, type Schema } from "./schema.ts";
+import { createSchema, type Optional, type Presence, type Schema } from "./schema.ts";
 
 /** A schema of a list with items of one kind. */
 export interface ListSchema<out Item = unknown, out P extends Presence = Presence> extends Schema<Item[], P> {
@@ -23,7 +24,7 @@ export function list<Item, Default extends readonly Item[] | undefined = undefin
   attributes: ListAttributes<Default> & CheckAttribute<Item[]> = {},
 ): ListSchema<Item, Default extends undefined ? "required" : "default"> {
   const given = attributes as Attributes;
-  if (!isSchema(items)) throw new TypeError("list: the first argument must be a schema");
+  if (!isSchema(items)) throw new TypeError(`list: the first argument ${notSchema(items)}`);
   if (items.presence !== "required") throw new TypeError("list: an item is there or not, it can't be optional");
   checkAttributes("list", given, ["min", "max"]);
   checkCounts("list", given);

@@ -1,6 +1,6 @@
 import type { Attributes } from "./attributes.ts";
 import { type Failures, fail, INVALID, type Parse, within } from "./failures.ts";
-import { isSchema } from "./is-schema.ts";
+import { isSchema, notSchema } from "./is-schema.ts";
 import { type Arrival, type WriteQuick, writePart } from "./quick.ts";
 import type { Kind, Optional, Presence, Schema, SchemaParts } from "./schema.ts";
 
@@ -107,7 +107,7 @@ export function checkFields(what: string, fields: Fields): void {
     throw new TypeError(`${what}: a field can't be named "__proto__"`);
   }
   for (const [key, schema] of Object.entries(fields)) {
-    if (!isSchema(schema)) throw new TypeError(`${what}: the field "${key}" is not a schema`);
+    if (!isSchema(schema)) throw new TypeError(`${what}: the field "${key}" ${notSchema(schema, "is not a schema")}`);
   }
 }
 
@@ -154,7 +154,7 @@ function parseObject(fields: Fields, arrival: Arrival): Parse {
       const key = keys[i] as string;
       const given = ownOnly || Object.hasOwn(source, key) ? source[key] : undefined;
       const parsed =
-        given === undefined || (given === null && schemas[i]?.nullIsAbsent)
+        given === undefined || (given === null && failures.outgoing && isLeftOut(schemas[i] as Schema))
           ? absent(schemas[i] as Schema, failures)
           : (parsers[i] as Parse)(given, failures);
       if (parsed === INVALID) {
@@ -182,16 +182,23 @@ function writeObject(fields: Fields): WriteQuick {
     const result = code.variable("{}");
     for (const [key, schema] of Object.entries(fields)) {
       if (isInherited(key)) code.require("false");
-      const { presence, nullIsAbsent, attributes, parsers } = schema;
+      const { presence, attributes, parsers } = schema;
       const at = `[${JSON.stringify(key)}]`;
       const given = code.variable(value + at);
-      if (presence !== "required") code.write(`if(${given}${nullIsAbsent ? "!=null" : "!==undefined"}){`);
+      if (presence !== "required") code.write(`if(${given}!==undefined){`);
       code.write(`${result}${at}=${writePart(parsers, given, code, arrival)};`);
       if (presence !== "required") code.write("}");
       if (presence === "default") code.write(`else ${result}${at}=${code.constant(() => fallback(attributes))}();`);
     }
     return result;
   };
+}
+
+/**
+ * Reports whether `null` in an answer is not sent: a database has it for an optional field, which itself does not accept it.
+ */
+export function isLeftOut({ presence, takesNull }: Pick<Schema, "presence" | "takesNull">): boolean {
+  return presence === "optional" && !takesNull;
 }
 
 /** The value of an absent field: its default, nothing when it is optional, else a failure. */

@@ -45,9 +45,8 @@ export function oneOf<const Tag extends string, V extends Variants>(
   if (typeof tag !== "string" || tag === "" || tag === "__proto__") {
     throw new TypeError(`oneOf: the first argument names a field, not ${JSON.stringify(tag)}`);
   }
-  const tagged = new Map(
-    entriesOf(variants).map(([value, type]) => [value, withTag(tag, value, type, variants)] as const),
-  );
+  const tagged = new Map<string, TypeSchema>();
+  for (const [value, type] of entriesOf(variants)) tagged.set(value, withTag(tag, value, type, variants, tagged));
   const words = enumOf(...tagged.keys()).parsers.json;
   const parsers = new Map([...tagged].map(([value, type]) => [value as unknown, type.parsers]));
   const json: Parse = (value, failures) => {
@@ -108,10 +107,20 @@ function entriesOf(variants: Variants): [string, TypeSchema][] {
 }
 
 /** The variant with its tag: as it declares it, or with a first field of one literal. */
-function withTag(tag: string, value: string, type: TypeSchema, variants: Variants): TypeSchema {
+function withTag(
+  tag: string,
+  value: string,
+  type: TypeSchema,
+  variants: Variants,
+  before: ReadonlyMap<string, TypeSchema>,
+): TypeSchema {
   const own = Object.hasOwn(type.fields, tag) ? type.fields[tag] : undefined;
   if (own === undefined) {
-    const name = derivedName(type.name, "With", [tag], capitalized(value) === type.name ? "" : capitalized(value));
+    const same = derivedName(type.name, "With", [tag], capitalized(value) === type.name ? "" : capitalized(value));
+    const names = [...before.values()].map((other) => other.name);
+    // Words such as "a-b" and "a b" differ only in characters that a name can't have.
+    let name = same;
+    for (let n = 2; names.includes(name); n++) name = `${same}${n}`;
     return createObject("oneOf", "type", name, { [tag]: enumOf(value), ...type.fields }) as TypeSchema;
   }
   const keys = Object.keys(variants).filter((key) => variants[key] === type);

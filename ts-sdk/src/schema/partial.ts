@@ -22,7 +22,7 @@ export function partial<O>(type: TypeSchema<O>, name?: string): TypeSchema<Parti
 function withoutDefault(field: Schema): Schema {
   if (field.presence !== "default") return field;
   const { kind, attributes, takesNull, parsers, ...rest } = field;
-  const { presence: _p, nullIsAbsent: _n, optional: _o, nullable: _u, nullish: _i, "~standard": _s, ...extra } = rest;
+  const { presence: _p, optional: _o, nullable: _u, nullish: _i, "~standard": _s, ...extra } = rest;
   const { default: _default, ...others } = attributes;
   return createSchema("partial", { ...parsers, kind, attributes: others, takesNull, extra });
 }

@@ -6,8 +6,9 @@ import {
   type RecordAttributes,
 } from "./attributes.ts";
 import { fail, failCount, INVALID, MAX_COLLECTED, type Parse, within } from "./failures.ts";
+import { isSchema, notSchema } from "./is-schema.ts";
 import { type WriteQuick, writePart } from "./quick.ts";
-import { createSchema, isSchema, type Presence, type Schema } from "./schema.ts";
+import { createSchema, type Presence, type Schema } from "./schema.ts";
 
 /** A schema of an object with any keys and values of one kind. */
 export interface RecordSchema<out Item = unknown, out P extends Presence = Presence>
@@ -34,7 +35,7 @@ export function record<Item, Default extends { readonly [key: string]: Item } | 
   attributes: RecordAttributes<Default> & CheckAttribute<{ [key: string]: Item }> = {},
 ): RecordSchema<Item, Default extends undefined ? "required" : "default"> {
   const given = attributes as Attributes;
-  if (!isSchema(items)) throw new TypeError("record: the first argument must be a schema");
+  if (!isSchema(items)) throw new TypeError(`record: the first argument ${notSchema(items)}`);
   if (items.presence !== "required") throw new TypeError("record: a value is there or not, it can't be optional");
   checkAttributes("record", given, ["min", "max"]);
   checkCounts("record", given);

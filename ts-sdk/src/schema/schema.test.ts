@@ -125,14 +125,12 @@ describe("a schema as data", () => {
     expect(Users.fields["page"]).toMatchObject({
       kind: "u32",
       presence: "default",
-      nullIsAbsent: false,
       takesNull: false,
     });
     expect(User.fields["role"]).toMatchObject({
       kind: "enum",
       values: ["a", "b"],
       presence: "optional",
-      nullIsAbsent: true,
       takesNull: false,
     });
     expect(User.optional()).toMatchObject({ name: "User", fields: User.fields, presence: "optional" });
@@ -175,7 +173,7 @@ describe("Standard Schema", () => {
 
   it("knows what may be absent", () => {
     expect(User.optional()["~standard"].validate(undefined)).toEqual({ value: undefined });
-    expect(User.optional()["~standard"].validate(null)).toEqual({ value: undefined });
+    expect(User.optional()["~standard"].validate(null)).toMatchObject({ issues: [{ message: "must be an object" }] });
     expect(field.u32({ default: 3 })["~standard"].validate(undefined)).toEqual({ value: 3 });
     expect(User["~standard"].validate(undefined)).toMatchObject({ issues: [{ message: "must be an object" }] });
   });

@@ -25,13 +25,11 @@ export interface Schema<out Output = unknown, out P extends Presence = Presence>
   readonly presence: P;
   /** True when `null` is a value of its own: after `.nullable()`, and for `field.json()`. */
   readonly takesNull: boolean;
-  /** True after `.optional()` unless `null` is a value: `null` in a JSON body then counts as absent. */
-  readonly nullIsAbsent: boolean;
   /** The attributes as given. */
   readonly attributes: Attributes;
-  /** The same schema for a value that may be absent. In a JSON body `null` counts as absent, unless it is `.nullable()`. */
+  /** The same schema for a value that may be absent. `null` is a value of its own, which only `.nullable()` accepts. */
   optional(): Schema<Output, Optional<P>>;
-  /** The same schema for a value that may be `null`. In a JSON body `null` is then kept and no longer counts as absent. */
+  /** The same schema for a value that may be `null`. */
   nullable(): Schema<Output | null, P>;
   /** The same schema for a value that may be absent or `null`. */
   nullish(): Schema<Output | null, Optional<P>>;
@@ -98,7 +96,7 @@ export function createSchema(label: string, given: SchemaParts): Schema {
     }
   }
   const presence = attributes.default === undefined ? "required" : "default";
-  return finish(parts, parsersOf(parts, parts.kind === "object"), presence, parts.takesNull ?? false, false);
+  return finish(parts, parsersOf(parts, parts.kind === "object"), presence, parts.takesNull ?? false);
 }
 
 type Check = (value: unknown) => string | undefined;
@@ -162,28 +160,24 @@ function finish<P extends Presence>(
   parsers: Parsers,
   presence: P,
   takesNull: boolean,
-  isOptional: boolean,
 ): Schema<unknown, P> {
   const { kind, attributes, extra, textual = false } = parts;
-  const nullIsAbsent = isOptional && !takesNull;
-  const nullable = () => finish(parts, takesNull ? parsers : orNull(parts, parsers), presence, true, isOptional);
+  const nullable = () => finish(parts, takesNull ? parsers : orNull(parts, parsers), presence, true);
   return Object.freeze({
     ...extra,
     kind,
     presence,
     takesNull,
-    nullIsAbsent,
     attributes: Object.freeze({ ...attributes }),
     parsers,
-    optional: () =>
-      finish(parts, parsers, (presence === "default" ? "default" : "optional") as Optional<P>, takesNull, true),
+    optional: () => finish(parts, parsers, (presence === "default" ? "default" : "optional") as Optional<P>, takesNull),
     nullable,
     nullish: () => nullable().optional(),
     "~standard": Object.freeze({
       version: 1 as const,
       vendor: "tenon",
       validate: (value: unknown) =>
-        presence !== "required" && (value === undefined || (value === null && nullIsAbsent))
+        presence !== "required" && value === undefined
           ? { value: attributes.default as never }
           : validate(parsers, textual, value),
     }),

@@ -167,18 +167,45 @@ describe("definitions that can't be", () => {
   });
 });
 
+it("names the variants of words that differ only in characters that a name can't have apart", () => {
+  const { variants } = oneOf("kind", { "a-b": Circle, "a b": Circle, "+": Circle, "-": Circle });
+  const names = Object.values(variants).map(({ name }) => name);
+  expect(names).toEqual(["CircleWithKindAB", "CircleWithKindAB2", "CircleWithKind", "CircleWithKind2"]);
+});
+
+it.each<[string, () => unknown]>([
+  ["list: the first argument is undefined", () => list(undefined as never)],
+  ["record: the first argument is undefined", () => record(undefined as never)],
+  ['Type T: the field "a" is undefined', () => Type("T", { a: undefined as never })],
+  ['get("/"): "response" is undefined', () => get("/", { response: undefined } as never, (() => ok({})) as never)],
+])("%s, as in a circle of imports", (message, make) => {
+  expect(make).toThrow(message);
+});
+
 describe("null", () => {
-  it("is a value after .nullable(), and absent after .optional() alone", () => {
-    expect(field.u32()).toMatchObject({ takesNull: false, nullIsAbsent: false });
-    expect(field.u32().optional()).toMatchObject({ takesNull: false, nullIsAbsent: true });
-    expect(field.u32().nullable()).toMatchObject({ takesNull: true, nullIsAbsent: false, presence: "required" });
-    for (const both of [field.u32().nullable().optional(), field.u32().optional().nullable()]) {
-      expect(both).toMatchObject({ takesNull: true, nullIsAbsent: false, presence: "optional" });
+  it("is a value after .nullable(), and refused after .optional() alone", () => {
+    expect(field.u32()).toMatchObject({ takesNull: false });
+    expect(field.u32().optional()).toMatchObject({ takesNull: false, presence: "optional" });
+    for (const schema of [
+      field.u32(),
+      field.u32().optional(),
+      field.u32({ default: 1 }),
+      field.u32({ default: 1 }).optional(),
+    ]) {
+      expect(validate(schema, null)).toMatchObject({ issues: [{ code: "type", path: [] }] });
+      expect(validate(Type("T", { a: schema }), { a: null })).toMatchObject({
+        issues: [{ code: "type", path: ["a"] }],
+      });
+    }
+    expect(field.u32().nullable()).toMatchObject({ takesNull: true, presence: "required" });
+    const { nullable } = field.u32();
+    for (const both of [nullable().optional(), field.u32().optional().nullable(), field.u32().nullish()]) {
+      expect(both).toMatchObject({ takesNull: true, presence: "optional" });
       expect(validate(both, null)).toEqual({ value: null });
       expect(validate(both, undefined)).toEqual({ value: undefined });
     }
     expect(field.u32({ default: 1 }).nullable()).toMatchObject({ presence: "default", takesNull: true });
-    expect(field.json().optional()).toMatchObject({ takesNull: true, nullIsAbsent: false });
+    expect(field.json().optional()).toMatchObject({ takesNull: true });
   });
 
   it("is not part of a schema that is not nullable itself", () => {
@@ -322,8 +349,9 @@ describe("Types that are made of others", () => {
     expect(validate(Patch, { tags: ["a", "b", "c", "d"] })).toMatchObject({
       issues: [{ path: ["tags"], code: "max" }],
     });
-    // Null clears a nullable field, and counts as absent elsewhere.
-    expect(validate(Patch, { note: null, id: null })).toEqual({ value: { note: null } });
+    // Null clears a nullable field, and is refused elsewhere.
+    expect(validate(Patch, { note: null })).toEqual({ value: { note: null } });
+    expect(validate(Patch, { id: null })).toMatchObject({ issues: [{ path: ["id"], code: "type" }] });
     // Nested fields stay as they are.
     expect(validate(Patch, { home: { zip: "1" } })).toEqual({ value: { home: { zip: "1", floor: 0 } } });
     expect(validate(partial(Type("T", { a: field.json({ default: 1 }) })), { a: null })).toEqual({

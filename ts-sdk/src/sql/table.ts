@@ -31,8 +31,8 @@ export interface Table<out Row extends object> {
 export function table<Row extends object>(schema: TypeSchema<Row>, name: string = tableName(schema.name)): Table<Row> {
   if (!isIdentifier(name)) throw new SqlError("identifier", "is not an identifier", String(name));
   const columns = new Map<string, Column>();
-  for (const [field, { kind, presence, takesNull, nullIsAbsent }] of Object.entries(schema.fields)) {
-    columns.set(field, { kind, nullable: takesNull || nullIsAbsent || presence === "optional" });
+  for (const [field, { kind, presence, takesNull }] of Object.entries(schema.fields)) {
+    columns.set(field, { kind, nullable: takesNull || presence === "optional" });
   }
   return Object.freeze({ name, columns });
 }

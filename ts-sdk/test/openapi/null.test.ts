@@ -41,14 +41,14 @@ async function taken(schema: StandardSchema, value: unknown): Promise<boolean> {
 }
 
 it.each<[string, StandardSchema, unknown[]]>([
-  ["a Type in a Type", Type("B", { a: Addr.optional() }), [{ street: "x" }]],
+  ["a Type that may be absent or null", Type("B", { a: Addr.nullish() }), [{ street: "x" }]],
   ["a text", Type("B", { a: field.string().nullable() }), ["x"]],
   ["words", Type("B", { a: field.enum("mon", "tue").nullable() }), ["mon"]],
   ["a Type that may be null", Type("B", { a: Addr.nullable() }), [{ street: "x" }]],
   ["a record", Type("B", { a: record(field.string()).nullable() }), [{ street: "x" }]],
   ["a union", Type("B", { a: kind.nullable() }), [{ t: "a", street: "x" }, { street: "x" }]],
   ["any JSON", Type("B", { a: field.json() }), [1, "x", [null]]],
-  ["a part of a Type", partial(Type("B", { a: Addr })), [{ street: "x" }]],
+  ["a part of a Type", partial(Type("B", { a: Addr.nullable() })), [{ street: "x" }]],
   ["Zod's enum", z.object({ a: z.enum(["mon", "tue"]).nullable() }), ["mon"]],
   ["Zod's literal", z.object({ a: z.literal("mon").nullable() }), ["mon"]],
   ["Zod's literals of several types", z.object({ a: z.literal(["mon", 1]).nullable() }), ["mon", 1]],
@@ -73,6 +73,9 @@ it.each<[string, StandardSchema, unknown[]]>([
 
 it.each<[string, StandardSchema]>([
   ["a Type in a Type", Type("B", { a: Addr })],
+  ["a Type that may be absent", Type("B", { a: Addr.optional() })],
+  ["a text that may be absent", Type("B", { a: field.string({ default: "x" }).optional() })],
+  ["a part of a Type", partial(Type("B", { a: Addr }))],
   ["a record", Type("B", { a: record(field.string()) })],
   ["a union", Type("B", { a: kind })],
   ["Zod's enum", z.object({ a: z.enum(["mon", "tue"]) })],

@@ -69,11 +69,7 @@ const pair: fc.Arbitrary<Pair> = fc.letrec<Record<ShapeName, Pair>>((tie) => ({
       const zods: Record<string, z.ZodType> = {};
       for (const [name, [one, optional]] of Object.entries(entries)) {
         ours[name] = optional ? one.ours.optional() : one.ours;
-        // Our schemas read null in a body as absent, unless it is a value.
-        const orAbsent = one.ours.takesNull
-          ? one.zods.optional()
-          : one.zods.nullish().transform((value) => value ?? undefined);
-        zods[name] = optional ? orAbsent : one.zods;
+        zods[name] = optional ? one.zods.optional() : one.zods;
       }
       return { ours: Type("T", ours), zods: z.object(zods) };
     }),
