@@ -1,4 +1,5 @@
 /** Copies bodies with their declared members alone. */
+import { memberAt } from "../schema/quick.ts";
 import type { Shape } from "./shape.ts";
 
 /** Copies a value with its declared members; the engine then writes the copy, which takes less time than selecting names. */
@@ -65,10 +66,10 @@ function memberCopy(shape: Shape): Copy {
 function compiled(fields: Fields): Copy | undefined {
   const copies: Copy[] = [];
   const members = Object.entries(fields).map(([key, shape]) => {
-    const name = JSON.stringify(key);
+    const member = `o${memberAt(key)}`;
     const copy = `c${copies.push(memberCopy(shape)) - 1}`;
     const isScalar = !COMPOUND.includes(shape.kind);
-    return `${name}:${isScalar ? `typeof(v=o[${name}])!="object"?v:${copy}(v)` : `${copy}(o[${name}])`}`;
+    return `${JSON.stringify(key)}:${isScalar ? `typeof(v=${member})!="object"?v:${copy}(v)` : `${copy}(${member})`}`;
   });
   try {
     const make = new Function(...copies.map((_, i) => `c${i}`), `return o=>{let v;return{${members.join()}}}`);

@@ -1,7 +1,7 @@
 import type { Attributes } from "./attributes.ts";
 import { type Failures, fail, INVALID, type Parse, within } from "./failures.ts";
 import { isSchema, notSchema } from "./is-schema.ts";
-import { type Arrival, type WriteQuick, writePart } from "./quick.ts";
+import { type Arrival, memberAt, type WriteQuick, writePart } from "./quick.ts";
 import type { Kind, Optional, Presence, Schema, SchemaParts } from "./schema.ts";
 
 /** The place of an object schema: a JSON body, a form, the path, the query, or the headers. */
@@ -183,7 +183,7 @@ function writeObject(fields: Fields): WriteQuick {
     for (const [key, schema] of Object.entries(fields)) {
       if (isInherited(key)) code.require("false");
       const { presence, attributes, parsers } = schema;
-      const at = `[${JSON.stringify(key)}]`;
+      const at = memberAt(key);
       const given = code.variable(value + at);
       if (presence !== "required") code.write(`if(${given}!==undefined){`);
       code.write(`${result}${at}=${writePart(parsers, given, code, arrival)};`);
