@@ -5,6 +5,9 @@ import { findVariable, isReserved, requireRequest } from "./platform.ts";
  * sidecar. The host's own environment is never part of it. `undefined` when it is not set.
  *
  * Read it in a handler: while the component is built there is no environment yet, and the build fails.
+ *
+ * @example
+ * get("/", () => ok({ mode: env("MODE") ?? "production" }))
  */
 export function env(name: string): string | undefined {
   requireRequest("env");

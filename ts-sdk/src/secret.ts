@@ -9,6 +9,8 @@ import { findVariable, requireRequest } from "./platform.ts";
  *
  * Read it in a handler or a middleware: while the component is built there are no secrets yet, and the build fails.
  *
+ * @example
+ * const token = await signJwt({ sub: user.id }, { key: secret("JWT_KEY"), algorithm: "HS256", expiresIn: "15m" });
  * @throws Error naming the secret when it does not exist.
  */
 export function secret(name: string): string {

@@ -256,6 +256,23 @@ describe("what is declared is what is sent", () => {
   });
 });
 
+describe("a promise in a body", () => {
+  it("is an error in tests and in development that names its place", async () => {
+    const app = routes({
+      plain: get("/plain", () => ok({ users: [{ id: 1 }, { id: Promise.resolve(2) }] })),
+      declared: get("/declared", { response: { user: User } }, () => ok({ user: Promise.resolve() } as never)),
+      circular: get("/circular", { response: { a: field.u32() } }, () => {
+        const body: Record<string, unknown> = { a: 1, toJSON: () => ({ a: 1 }) };
+        body["self"] = body;
+        return ok(body) as never;
+      }),
+    });
+    expect((await testApp(app).get("/plain")).json().detail).toContain("#/users/1/id is a promise; await it first");
+    expect((await testApp(app).get("/declared")).json().detail).toContain("#/user is a promise; await it first");
+    expect((await testApp(app).get("/circular")).json()).toEqual({ a: 1 });
+  });
+});
+
 describe("a promise as a body", () => {
   const load = async () => ({ id: 1, name: "Ada" });
   const app = routes({

@@ -28,6 +28,8 @@ async function findMismatch(operation: Operation, response: Response): Promise<s
     return status < 300 ? `answered ${status}, but declares ${Object.keys(answers).join(", ")}` : undefined;
   }
   if (isPromise(body)) return PROMISE;
+  const pending = response instanceof VerbatimResponse ? undefined : promiseIn(body, []);
+  if (pending !== undefined) return `the response body ${pointer(pending)} is a promise; await it first`;
   const schema = answers[status];
   if (!schema) return undefined;
   if (response instanceof VerbatimResponse)
@@ -39,6 +41,20 @@ async function findMismatch(operation: Operation, response: Response): Promise<s
   const found = await findFailure(schema, sent);
   return found && `the response body ${found}`;
 }
+
+/** The path to a promise in a body; undefined when there is none. */
+function promiseIn(value: unknown, path: PropertyKey[]): PropertyKey[] | undefined {
+  if (typeof value !== "object" || value === null || path.length > MAX_DEPTH) return undefined;
+  if (isPromise(value)) return path;
+  for (const [key, member] of Object.entries(value)) {
+    const found = promiseIn(member, [...path, key]);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** The depth to which promises are searched for: a value may contain itself. */
+const MAX_DEPTH = 10;
 
 async function findFailure(schema: StandardSchema, value: unknown): Promise<string | undefined> {
   if (!isSchema(schema)) {

@@ -53,7 +53,10 @@ it("is called by the typed client", async () => {
 it.each([
   [
     "a placeholder without a field",
-    () => routes({ a: group("/{id}/{x}", { b: get("", () => ok({})) }, { path: { id: field.string() } } as never) }),
+    () =>
+      routes({
+        a: group("/{id}/{x}" as string, { b: get("", () => ok({})) }, { path: { id: field.string() } } as never),
+      }),
     /no field for \{x\}/,
   ],
   [
@@ -61,16 +64,18 @@ it.each([
     () => routes({ a: group("/a", { b: get("", () => ok({})) }, { path: { id: field.string() } } as never) }),
     /has no \{id\}/,
   ],
-  ["no fields", () => group("/{id}", {}, { path: { id: 1 } } as never), /"path" must be fields or a Path/],
+  ["no fields", () => group("/{id}" as string, {}, { path: { id: 1 } } as never), /"path" must be fields or a Path/],
   [
     "an optional field",
     () =>
-      routes({ a: group("/{id}", { b: get("", () => ok({})) }, { path: { id: field.string().optional() } } as never) }),
+      routes({
+        a: group("/{id}" as string, { b: get("", () => ok({})) }, { path: { id: field.string().optional() } } as never),
+      }),
     /always there/,
   ],
   [
     "the rest of the path",
-    () => routes({ a: group("/{id*}", {}, { path: { id: field.string() } } as never) }),
+    () => routes({ a: group("/{id*}" as string, {}, { path: { id: field.string() } } as never) }),
     /must not end in .*"\*\}"/,
   ],
   [

@@ -44,7 +44,11 @@ describe("groups", () => {
   it.each([
     ["no slash", () => routes({ a: group("a", {}) }), /"a": the path "a" must start with "\/"/],
     ["a slash at the end", () => routes({ a: group("/a/", {}) }), /the prefix "\/a\/" must not end in "\/"/],
-    ["a placeholder", () => routes({ a: group("/{id}", {}) }), /the prefix "\/\{id\}" must not .* have placeholders/],
+    [
+      "a placeholder",
+      () => routes({ a: group("/{id}" as string, {}) }),
+      /the prefix "\/\{id\}" must not .* have placeholders/,
+    ],
     ["the app's prefix", () => routes({}, { prefix: "api" }), /"routes": the path "api" must start with "\/"/],
     ["a route without a slash", () => routes({ a: group("/a", { b: get("b" as "/b", named("b")) }) }), /"a.b": .*"b"/],
     ["no route", () => routes({ a: group("/a", { b: named("b") as never }) }), /"a.b" is not a route/],

@@ -27,7 +27,7 @@ it("answers inputs that do not validate, and no others", async () => {
     { add, raw: get("/{id}", (_, req) => ok({ path: req.path })) },
     {
       onInvalid: (problem, req) =>
-        req.query === "own" ? error(422, "not valid", { errors: problem["errors"], path: req.path }) : undefined,
+        req.query === "own" ? error(422, "not valid", { errors: problem.errors, path: req.path }) : undefined,
     },
   );
   const test = testApp(app);

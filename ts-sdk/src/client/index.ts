@@ -21,6 +21,9 @@ export interface ClientOptions {
  * Makes a client: `client<typeof app>("https://host/run/shop")`, then `await api.users.list({ query: { page: 2 } })`.
  *
  * @param target where the module is served, or in a test `testApp(app)`
+ * @example
+ * const api = client<typeof app>("https://host.example/run/shop");
+ * const users = await api.users.list({ query: { page: 2 } });
  * @throws TypeError when the target is not an http or https URL.
  */
 export function client<A extends App>(target: string | URL | TestApp, options: ClientOptions = {}): Client<A> {

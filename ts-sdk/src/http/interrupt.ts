@@ -17,6 +17,8 @@ export class HttpError extends Error {
  * Answers with the error unless the condition holds, with the members of `extra`. It narrows the condition's type for the
  * code after it.
  *
+ * @example
+ * guard(body.name !== "", 400, "name must not be empty");
  * @throws HttpError, which the SDK turns into the answer.
  */
 export function guard(condition: unknown, status: number, message: string, extra?: ErrorExtra): asserts condition {

@@ -15,6 +15,8 @@ export interface ProblemDetails {
   readonly detail?: string;
   /** A URI that names this occurrence. */
   readonly instance?: string;
+  /** The failures of an input that is not valid. */
+  readonly errors?: readonly InputError[];
   /** Extension members. */
   readonly [extension: string]: unknown;
 }

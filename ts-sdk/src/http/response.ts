@@ -145,18 +145,41 @@ export const PROBLEM_TYPE = Object.freeze([["content-type", "application/problem
 type Unawaited = "await the promise first: ok(await …)";
 type PromiseOnly<Body> = 0 extends 1 & Body ? never : Body;
 
-/** 200 with a JSON body. */
-// Overloads cost the type checker a fifth of a condition in one signature. The first is for `never`, which is everything.
+/**
+ * 200 with a JSON body.
+ *
+ * @example
+ * get("/users/{id}", { path: Id }, async ({ path }) => ok(await find(path.id)))
+ */
+// Overloads cost the type checker a fifth of a condition in one signature. The first is for `never`, which is everything. Each has
+// the comment, because an editor shows that of the chosen one.
 export function ok(body: never): Response<200, never>;
 export function ok<Body extends PromiseLike<unknown>>(body: PromiseOnly<Body>): Unawaited;
+/**
+ * 200 with a JSON body.
+ *
+ * @example
+ * get("/users/{id}", { path: Id }, async ({ path }) => ok(await find(path.id)))
+ */
 export function ok<const Body>(body: Body): Response<200, Body>;
 export function ok(body: unknown): unknown {
   return new Response(200, JSON_TYPE, body);
 }
 
-/** 201 with a JSON body and the location of the new resource, an absolute URL or a path. */
+/**
+ * 201 with a JSON body and the location of the new resource, an absolute URL or a path.
+ *
+ * @example
+ * return created(`/users/${user.id}`, user);
+ */
 export function created(location: string, body: never): Response<201, never>;
 export function created<Body extends PromiseLike<unknown>>(location: string, body: PromiseOnly<Body>): Unawaited;
+/**
+ * 201 with a JSON body and the location of the new resource, an absolute URL or a path.
+ *
+ * @example
+ * return created(`/users/${user.id}`, user);
+ */
 export function created<const Body>(location: string, body: Body): Response<201, Body>;
 export function created(location: string, body: unknown): unknown {
   return new Response(201, [JSON_TYPE[0], locationHeader(location)], body);
@@ -166,12 +189,18 @@ export function created(location: string, body: unknown): unknown {
 export function accepted(): Response<202, undefined>;
 export function accepted(body: never): Response<202, never>;
 export function accepted<Body extends PromiseLike<unknown>>(body: PromiseOnly<Body>): Unawaited;
+/** 202, with a JSON body if there is one. */
 export function accepted<const Body>(body: Body): Response<202, Body>;
 export function accepted(body?: unknown): unknown {
   return new Response(202, body === undefined ? [] : JSON_TYPE, body);
 }
 
-/** 204, without a body. */
+/**
+ * 204, without a body.
+ *
+ * @example
+ * del("/users/{id}", { path: Id, status: 204 }, () => noContent())
+ */
 export function noContent(): Response<204, undefined> {
   return new Response(204, [], undefined);
 }
@@ -214,6 +243,8 @@ export interface ErrorExtra {
 /**
  * An error answer: problem details with `message` as their `detail`, and the members of `extra` beside it.
  *
+ * @example
+ * return error(409, "the name is taken", { type: "https://example.com/taken", name });
  * @throws RangeError when the status is not an error (400 to 599).
  */
 export function error(status: number, message: string, extra?: ErrorExtra): ErrorResponse {
@@ -235,6 +266,8 @@ export function problemResponse(
 /**
  * Any other answer: a text, HTML, bytes, a redirect, a `ReadableStream`.
  *
+ * @example
+ * return respond(200, { headers: { "content-type": "text/html" }, body: "<h1>Hello</h1>" });
  * @throws RangeError when the status is not from 200 to 599; TypeError naming a header that can't be sent.
  */
 export function respond<const Status extends number, const Init extends ResponseInit = Record<never, never>>(

@@ -10,6 +10,8 @@ export const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i;
  * handlers find as `user` in their context. Without a user the answer is 401. Compare a secret of your own with
  * `safeEqual`.
  *
+ * @example
+ * const signedIn = use(bearer(async (token) => findUser(token)));
  * @throws TypeError when `verify` is not a function.
  */
 export function bearer<User>(verify: (token: string, req: Request) => Identified<User>): Middleware<WithUser<User>> {

@@ -43,6 +43,8 @@ const DEFAULT_PORT = /^http:.*:80$|^https:.*:443$/;
  * have no headers then. Another origin gets none of these headers and is otherwise served: CORS protects browsers' users
  * and does not control access.
  *
+ * @example
+ * export default routes({ users }, { use: [cors({ origin: ["https://app.example"], credentials: true })] });
  * @throws TypeError at definition, for an origin that no browser sends, and for `credentials` with `"*"`.
  */
 export function cors(options: CorsOptions): Middleware {

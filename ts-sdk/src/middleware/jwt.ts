@@ -125,9 +125,20 @@ const MAX_TOKEN = 16_384;
  * context. Signature, `exp` and `nbf` are always checked, `iss` and `aud` if the options name them. A token is refused
  * when its algorithm is not listed or does not fit the key, or when it has critical extensions (RFC 8725).
  *
+ * @example
+ * const signedIn = use(jwt({ key: () => secret("JWT_KEY"), algorithms: ["HS256"], optional: true }));
  * @throws TypeError at definition, naming the invalid option.
  */
 export function jwt(options: JwtOptions & { readonly optional: true }): Middleware<WithOptionalClaims>;
+/**
+ * Authenticates by a signed JSON Web Token (RFC 7519) of `Authorization: Bearer …`; handlers find its `claims` in their
+ * context. Signature, `exp` and `nbf` are always checked, `iss` and `aud` if the options name them. A token is refused
+ * when its algorithm is not listed or does not fit the key, or when it has critical extensions (RFC 8725).
+ *
+ * @example
+ * const signedIn = use(jwt({ key: () => secret("JWT_KEY"), algorithms: ["HS256"] }));
+ * @throws TypeError at definition, naming the invalid option.
+ */
 export function jwt(options: JwtOptions & { readonly optional?: false }): Middleware<WithClaims>;
 export function jwt(options: JwtOptions): Middleware<WithOptionalClaims>;
 export function jwt(options: JwtOptions): Middleware<WithOptionalClaims> {

@@ -7,6 +7,9 @@ import type { AddsOf, AnyMiddleware, Chain, Empty, Kit } from "./types.ts";
  * Route functions with middleware around each route: `const signedIn = use(bearer(verify))`, then `signedIn.get("/me",
  * (input, req, { user }) => ok(user))`. The first middleware is the outermost.
  *
+ * @example
+ * const signedIn = use(bearer(verify));
+ * const me = signedIn.get("/me", (_, req, { user }) => ok(user));
  * @throws TypeError when an argument is not middleware.
  */
 export function use<const M extends readonly AnyMiddleware[]>(...middleware: M & Chain<M, Empty>): Kit<AddsOf<M>> {

@@ -56,7 +56,13 @@ export interface CacheList {
   readonly next: string | null;
 }
 
-/** The sidecar `cache`: values under keys. */
+/**
+ * The sidecar `cache`: values under keys.
+ *
+ * @example
+ * await cache.set("greeting", "hello", { ttl: 60 });
+ * const text = (await cache.get("greeting"))?.text();
+ */
 export const cache = {
   /** The value under a key; `undefined` when there is none or it has expired. @throws SidecarError */
   async get(key: string): Promise<Stored | undefined> {

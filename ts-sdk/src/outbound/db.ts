@@ -49,7 +49,13 @@ export interface BatchOptions extends ExecuteOptions {
 /** The isolation level of a transaction. */
 export type Isolation = "read committed" | "repeatable read" | "serializable";
 
-/** The sidecar `db`. It takes the SQL builder's statements, or `[sql, params]` by hand. */
+/**
+ * The sidecar `db`. It takes the SQL builder's statements, or `[sql, params]` by hand.
+ *
+ * @example
+ * const users = await db.query(sqlRead("users", { filter: { active: true }, limit: 20 }));
+ * const changed = await db.execute(["UPDATE users SET name = $1 WHERE id = $2", [name, id]]);
+ */
 export const db = {
   /**
    * Runs one statement and returns its rows: `await db.query<User>(sqlRead("users", { … }))`. The type is not checked:

@@ -239,7 +239,12 @@ function destinationOf(url: string): { readonly host: string; readonly href: str
   return { host: parsed.host, href: parsed.href.replace(/#.*$/, "") };
 }
 
-/** Requests to sidecars and other hosts, over the runtime's outbound HTTP. */
+/**
+ * Requests to sidecars and other hosts, over the runtime's outbound HTTP.
+ *
+ * @example
+ * const answer = await httpClient.request().post("https://api.example/things").json({ name }).timeout(2_000).send();
+ */
 export const httpClient = {
   /** Fetches a URL: `(await httpClient.get(url)).text()`. @throws HttpClientError when there is no answer. */
   get(url: string): Promise<HttpResponse> {

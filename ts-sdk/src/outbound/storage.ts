@@ -107,7 +107,12 @@ export interface StorageUpload {
   abort(): Promise<void>;
 }
 
-/** The sidecar `storage`: objects under paths. */
+/**
+ * The sidecar `storage`: objects under paths.
+ *
+ * @example
+ * await storage.put("avatars/7.png", bytes, { contentType: "image/png" });
+ */
 export const storage = {
   /**
    * An object, or with `range` its bytes from the first up to but not including the second; `undefined` when there is

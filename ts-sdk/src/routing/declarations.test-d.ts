@@ -198,3 +198,11 @@ field.string({ pattern: "a" });
 field.u32({ pattern: /a/ });
 // @ts-expect-error a Type has no such option
 Type("X", {}, { docs: "x" });
+
+// Prefixes of groups.
+// @ts-expect-error the placeholders are not declared
+group("/articles/{slug}", { list: get("", () => ok({})) });
+// @ts-expect-error a placeholder of another router
+group("/articles/:slug", { list: get("", () => ok({})) });
+// @ts-expect-error another name
+group("/articles/{slug}", { list: get("", () => ok({})) }, { path: { id: field.string() } });

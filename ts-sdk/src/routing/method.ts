@@ -34,15 +34,40 @@ export interface DeclareRoute<Context = object> {
 
 // Marked as pure, so that a component has only the ones that its app uses.
 
-/** Declares a GET route. It answers HEAD as well. */
+/**
+ * Declares a GET route. It answers HEAD as well.
+ *
+ * @example
+ * get("/users/{id}", { path: { id: field.u32() }, response: User }, async ({ path }) => ok(await find(path.id)))
+ */
 export const get: DeclareRoute = /* @__PURE__ */ declareRoute("get", "GET", []);
-/** Declares a POST route. */
+/**
+ * Declares a POST route.
+ *
+ * @example
+ * post("/users", { body: NewUser, response: User, status: 201 }, ({ body }) => created("/users/1", { id: 1, ...body }))
+ */
 export const post: DeclareRoute = /* @__PURE__ */ declareRoute("post", "POST", []);
-/** Declares a PUT route. */
+/**
+ * Declares a PUT route.
+ *
+ * @example
+ * put("/users/{id}", { path: { id: field.u32() }, body: NewUser, responses: { 200: User, 201: User } }, ({ path, body }) => save(path.id, body))
+ */
 export const put: DeclareRoute = /* @__PURE__ */ declareRoute("put", "PUT", []);
-/** Declares a PATCH route. */
+/**
+ * Declares a PATCH route.
+ *
+ * @example
+ * patch("/users/{id}", { path: { id: field.u32() }, body: partial(User), response: User }, ({ path, body }) => ok(change(path.id, body)))
+ */
 export const patch: DeclareRoute = /* @__PURE__ */ declareRoute("patch", "PATCH", []);
-/** Declares a DELETE route. */
+/**
+ * Declares a DELETE route.
+ *
+ * @example
+ * del("/users/{id}", { path: { id: field.u32() }, status: 204 }, () => noContent())
+ */
 export const del: DeclareRoute = /* @__PURE__ */ declareRoute("del", "DELETE", []);
 
 /** Makes a function that declares routes of one method with middleware around each. */

@@ -41,10 +41,17 @@ type AnswerOf<R> = { [S in keyof R & number]: Response<S, BodyIn<R[S]>> }[keyof 
 
 /** `unknown` for a prefix whose placeholders are those of the option `path`, else a type that names the error. */
 export type PrefixRule<P extends string, F> = [keyof F] extends [never]
-  ? unknown
+  ? P extends `${string}${"{" | "/:" | "/*"}${string}`
+    ? PrefixError<P>
+    : unknown
   : [PrefixNames<F>, Placeholders<P>] extends [Placeholders<P>, PrefixNames<F>]
     ? unknown
-    : `the option "path" must have the placeholders of ${P}`;
+    : { readonly error: `the option "path" must have the placeholders of ${P}` };
+type PrefixError<P> = {
+  readonly error: P extends `${string}{${string}`
+    ? `the option "path" must have the placeholders of ${P & string}`
+    : Misspelled<P>;
+};
 type PrefixNames<F> = F extends PathSchema<infer Output> ? keyof Output & string : keyof F & string;
 
 /**
@@ -88,7 +95,7 @@ export type PlaceholderNames<P extends string> = Starless<Placeholders<P>>;
 type Starless<Names> = Names extends `${infer Name}*` ? Name : Names;
 
 /** `unknown` for a path whose placeholders are spelled as Tenon does, else a type that names the error. */
-export type Spelled<P> = [Misspelled<P>] extends [never] ? unknown : Misspelled<P>;
+export type Spelled<P> = [Misspelled<P>] extends [never] ? unknown : { readonly error: Misspelled<P> };
 type Misspelled<P> = P extends `${string}/:${infer Name}`
   ? `a placeholder must be written {${Segment<Name>}}`
   : P extends `${string}/*${string}`

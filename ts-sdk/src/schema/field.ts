@@ -60,5 +60,10 @@ export interface FieldKinds {
   file(attributes?: FileAttributes): FileSchema<"required">;
 }
 
-/** The kinds of field, each taking its attributes as one object: `field.u32({ default: 10, max: 100 })`. */
+/**
+ * The kinds of field, each taking its attributes as one object: `field.u32({ default: 10, max: 100 })`.
+ *
+ * @example
+ * const NewUser = { name: field.string({ min: 1, max: 100 }), age: field.u32({ max: 150 }).optional(), role: field.enum("reader", "writer") };
+ */
 export const field = { string, u32, i32, i64, f64, bool, enum: enumOf, json, file } as FieldKinds;

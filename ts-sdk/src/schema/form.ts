@@ -3,6 +3,7 @@ import { mediaTypeOf } from "../http/media-type.ts";
 import { boundaryOf, type Part, readMultipart } from "../http/multipart.ts";
 import { type InputError, malformed } from "../http/problem.ts";
 import { decodeUtf8, encodeUtf8 } from "../platform.ts";
+import { type Attributes, type CheckAttribute, checkObjectOptions } from "./attributes.ts";
 import type { FileSchema } from "./file.ts";
 import type { ListSchema } from "./list.ts";
 import { type DefaultKey, type ObjectSchema, type OutputOf, objectParts } from "./object.ts";
@@ -42,15 +43,21 @@ const MULTIPART = "multipart/form-data";
  * in a query; the last of several values of a name wins, unless the field is a list. A form with a file takes
  * `multipart/form-data`, any other `application/x-www-form-urlencoded` as well.
  *
- * @throws TypeError at definition: for a field that is neither a single value nor a file nor a list of them.
+ * @param options `check` is a rule of the program's own for the whole form: returns undefined, or the expectation
+ * @example
+ * const Profile = Form("Profile", { name: field.string(), picture: field.file({ max: 1_000_000, types: ["image/*"] }).optional() });
+ * @throws TypeError at definition: for a field that is neither a single value nor a file nor a list of them, and an invalid option.
  */
 export function Form<F extends FormFields>(
   name: string,
   fields: F,
+  options?: CheckAttribute<OutputOf<F>>,
 ): FormSchema<OutputOf<F>, "required", DefaultKey<F>> {
+  if (options) checkObjectOptions(`Form ${name}`, options);
   const parts = objectParts("Form", "form", name, fields);
+  const attributes = (options ?? {}) as unknown as Attributes;
   const form = formReader(fields);
-  return createSchema(`Form ${name}`, { ...parts, extra: { ...parts.extra, form } }) as never;
+  return createSchema(`Form ${name}`, { ...parts, attributes, extra: { ...parts.extra, form } }) as never;
 }
 
 /** Reports whether a field is a file, or a list of files. */

@@ -18,7 +18,12 @@ export interface ListSchema<out Item = unknown, out P extends Presence = Presenc
   optional(): ListSchema<Item, Optional<P>>;
 }
 
-/** A list; `min` and `max` count its items. In a query the repeated key fills it: `?tag=a&tag=b`. */
+/**
+ * A list; `min` and `max` count its items. In a query the repeated key fills it: `?tag=a&tag=b`.
+ *
+ * @example
+ * const Users = Type("Users", { users: list(User), tags: list(field.string(), { max: 10, default: [] }) });
+ */
 export function list<Item, Default extends readonly Item[] | undefined = undefined>(
   items: Schema<Item, "required">,
   attributes: ListAttributes<Default> & CheckAttribute<Item[]> = {},

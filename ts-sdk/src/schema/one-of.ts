@@ -35,6 +35,8 @@ type Tagged<Tag extends string, Value, O> = { [T in Tag]: Value } & Omit<O, Tag>
  * An object of one of several shapes: `oneOf("kind", { circle: Circle, square: Square })` takes a `Circle` whose `kind`
  * is `"circle"`. A `Type` gets the field `kind` here, or declares it itself as `field.enum("circle")`.
  *
+ * @example
+ * const Shape = oneOf("kind", { circle: Type("Circle", { radius: field.f64() }), square: Type("Square", { side: field.f64() }) });
  * @throws TypeError at definition: without variants, for one that is not a `Type`, and for one that declares the field
  *   differently.
  */

@@ -9,6 +9,8 @@ export type PathFields = Readonly<Record<string, Schema<string | number | boolea
  * The placeholders of a route's path: `Path("UserId", { id: field.u32() })` for `/users/{id}`. The text in the URL is
  * converted to each field's kind.
  *
+ * @example
+ * get("/users/{id}", { path: Path("UserId", { id: field.u32() }) }, ({ path }) => ok({ id: path.id }))
  * @throws TypeError at definition: for a field that is optional, has a default, or is not a single value.
  */
 export function Path<F extends PathFields>(name: string, fields: F): PathSchema<OutputOf<F>> {

@@ -1,6 +1,19 @@
 import { describe, expect, it } from "vitest";
 import { buildingKey } from "../abi.ts";
-import { field, list, ok, oneOf, partial, post, record, routes, type StandardSchema, Type } from "../index.ts";
+import {
+  Form,
+  field,
+  list,
+  ok,
+  oneOf,
+  partial,
+  post,
+  Query,
+  record,
+  routes,
+  type StandardSchema,
+  Type,
+} from "../index.ts";
 import { json } from "../openapi/index.ts";
 import { platform } from "../platform.ts";
 import { testApp } from "../testing/index.ts";
@@ -39,6 +52,29 @@ describe("pattern", () => {
 });
 
 describe("check", () => {
+  it("is a rule for the keys of a query and the fields of a form together", async () => {
+    const options = { check: ({ a, b }: { a: number; b: number }) => (a < b ? undefined : "must rise") };
+    const app = routes({
+      query: post("/query", { query: Query("Q", { a: field.u32(), b: field.u32() }, options) }, () => ok({})),
+      form: post("/form", { body: Form("F", { a: field.u32(), b: field.u32() }, options) }, () => ok({})),
+    });
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    const send = async (text: string) => {
+      const query = await testApp(app).post(`/query?${text}`);
+      const form = await testApp(app).post("/form", { body: text, headers });
+      return [query, form].map((each) => [each.status, each.json().errors?.[0].code]);
+    };
+    expect(await send("a=1&b=2")).toEqual([
+      [200, undefined],
+      [200, undefined],
+    ]);
+    expect(await send("a=2&b=2")).toEqual([
+      [400, "check"],
+      [400, "check"],
+    ]);
+    expect(() => Query("Q", { a: field.u32() }, { max: 1 } as never)).toThrow("max");
+  });
+
   it("is a rule after all others, on every kind", async () => {
     const All = Type("All", {
       n: field.u32({ max: 10, check: even }),

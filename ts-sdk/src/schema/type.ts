@@ -7,6 +7,8 @@ import { createObject } from "./schema.ts";
  * OpenAPI document. A `Type` may be a field of another, and the item of a `list`.
  *
  * @param options `check` is a rule of the program's own for a whole object: returns undefined, or the expectation
+ * @example
+ * const User = Type("User", { id: field.u32(), name: field.string({ max: 100 }), email: field.string({ format: "email" }).optional() });
  * @throws TypeError at definition: for an invalid name, field or option.
  */
 export function Type<F extends JsonFields>(

@@ -53,6 +53,8 @@ export function sqlRead<F extends object, D extends Dialect>(...call: InterfaceC
  * A SELECT.
  *
  * @param table a name, or `table(Type)`, which makes the options type-checked
+ * @example
+ * const [sql, params] = sqlRead(sqlite, "users", { select: ["id", "name"], filter: { age: { $gte: 18 } }, order: "-id", limit: 20 });
  * @returns the text and its parameters: those of `filter`, then of `merge`, then of the cursor
  * @throws {FilterError} when `filter` or `merge` is refused
  * @throws {CursorError} when `after` or `before` is not a cursor of this order
@@ -63,6 +65,12 @@ export function sqlRead<Row extends object = AnyRow>(
   table: TableArgument<Row>,
   options?: ReadOptions<NoInfer<Row>>,
 ): Statement;
+/**
+ * A SELECT for PostgreSQL; with a dialect as first argument for another one.
+ *
+ * @example
+ * const [sql, params] = sqlRead("users", { select: ["id", "name"], filter: { age: { $gte: 18 } }, order: "-id", limit: 20 });
+ */
 export function sqlRead<Row extends object = AnyRow>(
   table: TableArgument<Row>,
   options?: ReadOptions<NoInfer<Row>>,

@@ -72,6 +72,9 @@ async function prepareTools(app: App): Promise<void> {
 /**
  * Puts an app under test, in plain Node.
  *
+ * @example
+ * const test = testApp(app, { sidecars: { db: sqlite("migrations"), stripe: (req) => Response.json({ id: "ch_1" }) } });
+ * expect((await test.get("/users/1")).status).toBe(404);
  * @throws TypeError when it is not an app: pass the default export of the handler module.
  */
 export function testApp(app: App, options: TestOptions = {}): TestApp {
