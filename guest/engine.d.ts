@@ -206,6 +206,19 @@ declare module "tenon:engine" {
     parallel: number,
     out: number,
   ): number;
+  /** `variant` is 0 for Argon2d, 1 for Argon2i, 2 for Argon2id; `memory` is in KiB. */
+  export function argon2(
+    block: Block,
+    variant: number,
+    memory: number,
+    passes: number,
+    lanes: number,
+    password: number,
+    salt: number,
+    secret: number,
+    data: number,
+    out: number,
+  ): number;
 
   const url: unique symbol;
   const decoder: unique symbol;

@@ -36,7 +36,7 @@ const fetchNames: ReadonlySet<string> = new Set(["Headers", "Request", "Response
 const sdkPolyfills: Readonly<Record<string, string>> = { fetch: "@tenon/sdk/fetch-classes" };
 
 /** The functions of `node:crypto` for ciphers and derived keys, and the files that define them. Files may have their names. */
-const symmetricNames = /\bcreate(?:C|Dec)ipheriv\b|(?<!["'`/])\b(?:pbkdf2|scrypt|hkdf)(?:Sync)?\b/;
+const symmetricNames = /\bcreate(?:C|Dec)ipheriv\b|(?<!["'`/])\b(?:argon2|pbkdf2|scrypt|hkdf)(?:Sync)?\b/;
 const symmetricUsers = ["ciphers.js", "crypto-derive.js"].map((file) => join(nodeFolder, file));
 
 /** The SDK's module that hashes passwords, by functions of `node:crypto` with the core module. */

@@ -174,7 +174,7 @@ const texts = () => {
 // Any native function with any arguments. What it returns, such as a handle, is an argument of later ones. Those of cryptography
 // compare lengths with their block in Rust, and trap.
 const trapping =
-  /^(?:rsa|oaep|pss|pkcs1|ec|ed25519|x25519|gcm|cbc|ctr|kw|hkdf|pbkdf2|scrypt)|^(?:startCall|cancelCall|setAsyncContext|startStream)$|^linked/;
+  /^(?:rsa|oaep|pss|pkcs1|ec|ed25519|x25519|gcm|cbc|ctr|kw|hkdf|pbkdf2|scrypt|argon2)|^(?:startCall|cancelCall|setAsyncContext|startStream)$|^linked/;
 const natives = Object.entries(engine)
   .filter(([name]) => !trapping.test(name))
   .map(([, native]) => native);

@@ -38,7 +38,8 @@
   F(kwUnwrap, kw_unwrap, 2) \
   F(hkdf, hkdf, 5) \
   F(pbkdf2, pbkdf2, 5) \
-  F(scrypt, scrypt, 6)
+  F(scrypt, scrypt, 6) \
+  F(argon2, argon2, 9)
 
 // The types of the numbers are `u32`, `i32` and `usize` in Rust, which are one type in WebAssembly.
 #define TYPES0
@@ -48,6 +49,7 @@
 #define TYPES4 TYPES3, size_t
 #define TYPES5 TYPES4, size_t
 #define TYPES6 TYPES5, size_t
+#define TYPES9 TYPES6, size_t, size_t, size_t
 #define NUMBERS0
 #define NUMBERS1 , n[0]
 #define NUMBERS2 NUMBERS1, n[1]
@@ -55,6 +57,7 @@
 #define NUMBERS4 NUMBERS3, n[3]
 #define NUMBERS5 NUMBERS4, n[4]
 #define NUMBERS6 NUMBERS5, n[5]
+#define NUMBERS9 NUMBERS6, n[6], n[7], n[8]
 
 #define DECLARE(name, rust, count) int32_t tenon_##rust(uint8_t *, size_t TYPES##count);
 FUNCTIONS(DECLARE)
@@ -67,8 +70,8 @@ enum {
 // The magic number is the index of the function.
 static JSValue call(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv, int magic) {
   size_t size;
-  uint32_t n[6] = {0};
-  for (int i = 1; i < argc && i <= 6; i++)
+  uint32_t n[9] = {0};
+  for (int i = 1; i < argc && i <= 9; i++)
     if (JS_ToUint32(ctx, &n[i - 1], argv[i])) return JS_EXCEPTION;
   // The block is read last, because a conversion above may call JavaScript.
   uint8_t *block = JS_GetUint8Array(ctx, &size, argv[0]);

@@ -3,7 +3,7 @@
 
 #include "quickjs.h"
 
-enum { CRYPTO_FUNCTIONS = 32 };
+enum { CRYPTO_FUNCTIONS = 33 };
 extern const JSCFunctionListEntry crypto_functions[CRYPTO_FUNCTIONS];
 
 #endif

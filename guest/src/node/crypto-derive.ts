@@ -1,4 +1,5 @@
 /** Keys from secrets and passwords. Compiled functions compute them where the build brings those, and JavaScript elsewhere. */
+import { argon2d, argon2i, argon2id } from "@noble/hashes/argon2.js";
 import { hkdf as nobleHkdf } from "@noble/hashes/hkdf.js";
 import { pbkdf2 as noblePbkdf2 } from "@noble/hashes/pbkdf2.js";
 import { scrypt as nobleScrypt } from "@noble/hashes/scrypt.js";
@@ -65,6 +66,42 @@ export function derivedBy(symmetric: Symmetric | undefined) {
     }
   }
 
+  function argon2Sync(algorithm: string, options: Argon2Options): unknown {
+    const variant = variants[algorithm];
+    if (variant === undefined)
+      throw Object.assign(new TypeError("Invalid Argon2 algorithm"), { code: "ERR_INVALID_ARG_VALUE" });
+    const { message, nonce, parallelism, tagLength, memory, passes, secret = "", associatedData = "" } = options;
+    const parts = [bytesOf(message), bytesOf(nonce), bytesOf(secret), bytesOf(associatedData)] as const;
+    const [password, salt, key, personalization] = parts;
+    const refuse = (): never => {
+      const text = "Invalid Argon2 params: a number is out of bounds, or more memory is needed than is available";
+      throw Object.assign(new RangeError(text), { code: "ERR_OUT_OF_RANGE" });
+    };
+    const isValid = salt.length >= 8 && parallelism >= 1 && tagLength >= 4 && memory >= 8 * parallelism && passes >= 1;
+    if (!isValid) refuse();
+    const derive = () =>
+      computed([...parts, tagLength], (block, { argon2 }) =>
+        argon2(
+          block,
+          variant.number,
+          memory,
+          passes,
+          parallelism,
+          password.length,
+          salt.length,
+          key.length,
+          personalization.length,
+          tagLength,
+        ),
+      ) ??
+      variant.compute(password, salt, { m: memory, t: passes, p: parallelism, dkLen: tagLength, key, personalization });
+    try {
+      return outputOf(derive());
+    } catch {
+      return refuse();
+    }
+  }
+
   function hkdfSync(digest: string, key: Data | KeyObject, salt: Data, info: Data, length: number): ArrayBuffer {
     const hash = hashNamed(digest);
     const number = numbers[hashKey(digest)];
@@ -78,7 +115,26 @@ export function derivedBy(symmetric: Symmetric | undefined) {
     const bytes = fast ?? nobleHkdf(hash, secret, salted, context, length);
     return bytes.slice().buffer as ArrayBuffer;
   }
-  return { pbkdf2Sync, scryptSync, hkdfSync };
+  return { argon2Sync, pbkdf2Sync, scryptSync, hkdfSync };
+}
+
+/** Variants of Argon2, with their numbers. */
+const variants: Readonly<Record<string, { readonly number: number; readonly compute: typeof argon2id }>> = {
+  argon2d: { number: 0, compute: argon2d },
+  argon2i: { number: 1, compute: argon2i },
+  argon2id: { number: 2, compute: argon2id },
+};
+
+/** The options of Node's `argon2`; `memory` is in KiB. */
+export interface Argon2Options {
+  message: Data;
+  nonce: Data;
+  parallelism: number;
+  tagLength: number;
+  memory: number;
+  passes: number;
+  secret?: Data;
+  associatedData?: Data;
 }
 
 /** Short and long names of the same options, as in Node. */
@@ -92,7 +148,7 @@ export interface ScryptOptions {
   maxmem?: number;
 }
 
-export const { pbkdf2Sync, scryptSync, hkdfSync } = derivedBy(compiled);
+export const { argon2Sync, pbkdf2Sync, scryptSync, hkdfSync } = derivedBy(compiled);
 
 export function pbkdf2(...args: [...Parameters<typeof pbkdf2Sync>, Callback<unknown>]): void {
   const [password, salt, iterations, length, digest, callback] = args;
@@ -102,6 +158,11 @@ export function pbkdf2(...args: [...Parameters<typeof pbkdf2Sync>, Callback<unkn
 export function scrypt(password: Data, salt: Data, length: number, ...rest: unknown[]): void {
   const callback = rest.pop() as Callback<unknown>;
   answered(() => scryptSync(password, salt, length, rest[0] as ScryptOptions | undefined), callback);
+}
+
+export function argon2(...args: [...Parameters<typeof argon2Sync>, Callback<unknown>]): void {
+  const [algorithm, options, callback] = args;
+  answered(() => argon2Sync(algorithm, options), callback);
 }
 
 export function hkdf(...args: [...Parameters<typeof hkdfSync>, Callback<ArrayBuffer>]): void {

@@ -246,6 +246,44 @@ test("a cipher that has ended, or lacks its tag, is refused", () => {
   expect(JSON.stringify(own)).toContain("unable to authenticate");
 });
 
+test("Argon2 has the published results (RFC 9106, section 5), and refuses wrong parameters", () => {
+  const tags = {
+    argon2d: "512b391b6f1162975371d30919734294f868e3be3984f3c1a13a4db9fabe4acb",
+    argon2i: "c814d9d1dc7f37aa13f0d77f2494bda1c8de6b016dd388d29952a4c4672b6ce8",
+    argon2id: "0d640df58d78766c08c037a34a8b53c9d01ef0452d75b65eb52520e96b01e659",
+  };
+  for (const [algorithm, tag] of Object.entries(tags)) {
+    const [own] = outcomes(
+      (crypto, buffer, algorithm) =>
+        (crypto as unknown as { argon2Sync: (algorithm: string, options: object) => Buffer })
+          .argon2Sync(algorithm, {
+            message: buffer.alloc(32, 1),
+            nonce: buffer.alloc(16, 2),
+            secret: buffer.alloc(8, 3),
+            associatedData: buffer.alloc(12, 4),
+            ...{ memory: 32, passes: 3, parallelism: 4, tagLength: 32 },
+          })
+          .toString("hex"),
+      algorithm,
+    );
+    expect(own).toEqual({ value: tag });
+  }
+  for (const wrong of [{ memory: 7 }, { passes: 0 }, { nonce: "short" }, { memory: 2 ** 31 }]) {
+    const [refused] = outcomes(
+      (crypto, _, wrong) =>
+        void (crypto as unknown as { argon2Sync: (algorithm: string, options: object) => Buffer }).argon2Sync(
+          "argon2id",
+          {
+            ...{ message: "p", nonce: "12345678", memory: 8, passes: 1, parallelism: 1, tagLength: 32 },
+            ...wrong,
+          },
+        ),
+      wrong,
+    );
+    expect(refused).toEqual({ error: "ERR_OUT_OF_RANGE" });
+  }
+});
+
 test("scrypt without enough memory is refused, and the engine goes on", () => {
   const [refused] = outcomes((crypto) => void crypto.scryptSync("p", "s", 33, { N: 2 ** 30, maxmem: 2 ** 50 }));
   expect(refused).toEqual({ error: "ERR_CRYPTO_INVALID_SCRYPT_PARAMS" });

@@ -15,11 +15,11 @@ import {
   type Running,
   timingSafeEqual,
 } from "./crypto-data.ts";
-import { hkdf, hkdfSync, pbkdf2, pbkdf2Sync, scrypt, scryptSync } from "./crypto-derive.ts";
+import { argon2, argon2Sync, hkdf, hkdfSync, pbkdf2, pbkdf2Sync, scrypt, scryptSync } from "./crypto-derive.ts";
 
 export { createCipheriv, createDecipheriv, getCiphers } from "./ciphers.ts";
 export { KeyObject, timingSafeEqual } from "./crypto-data.ts";
-export { hkdf, hkdfSync, pbkdf2, pbkdf2Sync, scrypt, scryptSync } from "./crypto-derive.ts";
+export { argon2, argon2Sync, hkdf, hkdfSync, pbkdf2, pbkdf2Sync, scrypt, scryptSync } from "./crypto-derive.ts";
 
 export const getHashes = (): string[] => Object.keys(hashes);
 
@@ -146,6 +146,8 @@ export default {
   Hash,
   Hmac,
   KeyObject,
+  argon2,
+  argon2Sync,
   createCipheriv,
   createDecipheriv,
   createHash,

@@ -1,8 +1,8 @@
 /** See `symmetric.ts`. */
-import { cbcDecrypt, cbcEncrypt, ctr, gcmCounter, gcmTag, hkdf, pbkdf2, scrypt } from "tenon:engine";
+import { argon2, cbcDecrypt, cbcEncrypt, ctr, gcmCounter, gcmTag, hkdf, pbkdf2, scrypt } from "tenon:engine";
 import { withBlock } from "../platform/crypto/block.ts";
 import type { Symmetric } from "./symmetric.ts";
 
-const functions = { cbcDecrypt, cbcEncrypt, ctr, gcmCounter, gcmTag, hkdf, pbkdf2, scrypt };
+const functions = { argon2, cbcDecrypt, cbcEncrypt, ctr, gcmCounter, gcmTag, hkdf, pbkdf2, scrypt };
 
 export const symmetric = { ...functions, withBlock } as unknown as Symmetric;

@@ -33,6 +33,18 @@ export interface Symmetric {
     parallel: number,
     out: number,
   ): number;
+  argon2(
+    block: Block,
+    variant: number,
+    memory: number,
+    passes: number,
+    lanes: number,
+    password: number,
+    salt: number,
+    secret: number,
+    data: number,
+    out: number,
+  ): number;
 }
 
 export const symmetric: Symmetric | undefined = undefined;

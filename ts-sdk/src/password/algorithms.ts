@@ -1,5 +1,5 @@
 /** The functions that hash passwords, their parameters, and the limits of parameters that come from outside. */
-import { scryptSync } from "node:crypto";
+import * as crypto from "node:crypto";
 import { argon2id } from "@noble/hashes/argon2.js";
 import type { Phc } from "./phc.ts";
 
@@ -47,7 +47,12 @@ export function derive(
   { ln = 0, m = 0, p = 1, r = 0, t = 0 }: Parameters,
   length: number,
 ): Uint8Array {
-  if (algorithm === "argon2id") return argon2id(password, salt, { m, t, p, dkLen: length });
+  if (algorithm === "argon2id") {
+    const options = { message: password, nonce: salt, parallelism: p, tagLength: length, memory: m, passes: t };
+    // Node has it from 24.7 on, and components always.
+    const { argon2Sync } = crypto as unknown as { argon2Sync?: (name: string, given: object) => Uint8Array };
+    return new Uint8Array(argon2Sync?.(algorithm, options) ?? argon2id(password, salt, { m, t, p, dkLen: length }));
+  }
   const N = 2 ** ln;
-  return new Uint8Array(scryptSync(password, salt, length, { N, r, p, maxmem: 256 * N * r + 2 ** 20 }));
+  return new Uint8Array(crypto.scryptSync(password, salt, length, { N, r, p, maxmem: 256 * N * r + 2 ** 20 }));
 }

@@ -1,9 +1,10 @@
-//! Keys from secrets: HKDF (RFC 5869), PBKDF2 (RFC 8018) and scrypt (RFC 7914).
+//! Keys from secrets: HKDF (RFC 5869), PBKDF2 (RFC 8018), scrypt (RFC 7914) and Argon2 (RFC 9106).
 //!
 //! A hash function is given by its number for [`with_hash`].
 
 use crate::arguments::{Arguments, FAILED, INVALID, with_hash};
 use alloc::vec::Vec;
+use argon2::{Algorithm, Argon2, AssociatedData, Block, ParamsBuilder, Version};
 use core::hint::black_box;
 
 /// Block: key, salt, info, output.
@@ -66,6 +67,44 @@ unsafe extern "C" fn tenon_scrypt(
         return FAILED;
     }
     scrypt::scrypt(password, salt, &params, out).map_or(INVALID, |()| 0)
+}
+
+/// The variant is 0 for Argon2d, 1 for Argon2i and 2 for Argon2id. `memory` is in KiB. Fails without that memory.
+///
+/// Block: password, salt, secret, associated data, output.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tenon_argon2(
+    block: *mut u8,
+    size: usize,
+    variant: u32,
+    memory: u32,
+    passes: u32,
+    lanes: u32,
+    password: usize,
+    salt: usize,
+    secret: usize,
+    data: usize,
+    out: usize,
+) -> i32 {
+    // SAFETY: the block has these parts.
+    let mut parts = unsafe { Arguments::of(block, size) };
+    let (password, salt) = (parts.take(password), parts.take(salt));
+    let (secret, data, out) = (parts.take(secret), parts.take(data), parts.take(out));
+    let variant = match variant {
+        0 => Algorithm::Argon2d,
+        1 => Algorithm::Argon2i,
+        _ => Algorithm::Argon2id,
+    };
+    let Ok(data) = AssociatedData::new(data) else { return INVALID };
+    let params = ParamsBuilder::new().m_cost(memory).t_cost(passes).p_cost(lanes).data(data).output_len(out.len()).build();
+    let Ok(params) = params else { return INVALID };
+    let mut blocks = Vec::new();
+    if blocks.try_reserve_exact(params.block_count()).is_err() {
+        return FAILED;
+    }
+    blocks.resize(params.block_count(), Block::default());
+    let Ok(argon2) = Argon2::new_with_secret(secret, variant, Version::V0x13, params) else { return INVALID };
+    argon2.hash_password_into_with_memory(password, salt, out, &mut blocks).map_or(INVALID, |()| 0)
 }
 
 /// Tells whether bytes can be allocated. A failed allocation inside of a crate would end the instance.
