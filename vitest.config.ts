@@ -30,6 +30,7 @@ const projects: TestProjectInlineConfiguration[] = [
   },
   { test: { name: "hello", root: "examples/hello", include: ["test/**/*.test.ts"] } },
   { test: { name: "hono", root: "examples/hono-app", include: ["test/**/*.test.ts"] } },
+  { test: { name: "realworld", root: "examples/realworld", include: ["test/**/*.test.ts"], testTimeout: 30_000 } },
   { test: { name: "rest", root: "examples/rest", include: ["test/**/*.test.ts"] } },
   { test: { name: "shop", root: "examples/shop", include: ["test/**/*.test.ts"] } },
   { plugins: [wasm()], test: { name: "wasm", root: "examples/wasm", include: ["test/**/*.test.ts"] } },

@@ -85,6 +85,8 @@ export interface JwtOptions {
   readonly audience?: string | readonly string[];
   /** Seconds by which clocks may differ; 0 by default. */
   readonly leeway?: number;
+  /** The scheme of the header `Authorization`; `Bearer` by default. */
+  readonly scheme?: string;
   /** Lets requests without a token through, whose `claims` are undefined. A token that is not valid is still refused. */
   readonly optional?: boolean;
 }
@@ -115,8 +117,6 @@ export const ALGORITHMS: Readonly<Record<JwtAlgorithm, Algorithm>> = {
   ES256: { kty: "EC", hash: "SHA-256", name: "ECDSA" },
 };
 
-/** A header that presents bearer credentials, whether well-formed or not. */
-const ATTEMPT = /^bearer +\S/i;
 /** The longest token that is parsed, in characters. */
 const MAX_TOKEN = 16_384;
 
@@ -143,21 +143,25 @@ export function jwt(options: JwtOptions & { readonly optional?: false }): Middle
 export function jwt(options: JwtOptions): Middleware<WithOptionalClaims>;
 export function jwt(options: JwtOptions): Middleware<WithOptionalClaims> {
   check(options);
-  const { algorithms, issuer, audience, leeway = 0, optional = false } = options;
+  const { algorithms, issuer, audience, leeway = 0, optional = false, scheme = "Bearer" } = options;
   const audiences = audience === undefined ? undefined : [audience].flat();
   const keys = keySource(options);
+  const form = scheme === "Bearer" ? BEARER : new RegExp(BEARER.source.replace("bearer", scheme), "i");
+  // A header that presents such credentials, whether well-formed or not.
+  const attempt = new RegExp(`^${scheme} +\\S`, "i");
 
   const run = middleware<WithOptionalClaims>(async (req, next) => {
     // The challenge has no error code when there is no token (RFC 6750, section 3.1).
-    if (!req.headers.getAll("authorization").some((each) => ATTEMPT.test(each))) {
-      return optional && !req.headers.has("authorization") ? next({ claims: undefined }) : unauthorized("Bearer");
+    if (!req.headers.getAll("authorization").some((each) => attempt.test(each))) {
+      return optional && !req.headers.has("authorization") ? next({ claims: undefined }) : unauthorized(scheme);
     }
-    const token = credentials(req, BEARER);
+    const token = credentials(req, form);
     const claims = token === undefined ? undefined : await verified(token, req);
-    if (claims === undefined) return unauthorized('Bearer error="invalid_token"', "The token is not valid.");
+    if (claims === undefined) return unauthorized(`${scheme} error="invalid_token"`, "The token is not valid.");
     return next({ claims });
   });
-  return Object.freeze({ ...run, security: { kind: "jwt" as const, optional, issuer } });
+  const own = form !== BEARER && { scheme };
+  return Object.freeze({ ...run, security: { kind: "jwt" as const, optional, issuer, ...own } });
 
   async function verified(token: string, req: Request): Promise<JwtClaims | undefined> {
     const parts = token.split(".");
@@ -302,7 +306,7 @@ function parseObject(part: string): Readonly<Record<string, unknown>> | undefine
   }
 }
 
-const OPTIONS = ["key", "jwks", "cache", "algorithms", "issuer", "audience", "leeway", "optional"];
+const OPTIONS = ["key", "jwks", "cache", "algorithms", "issuer", "audience", "leeway", "optional", "scheme"];
 
 function check(options: JwtOptions): void {
   if (typeof options !== "object" || options === null) throw new TypeError("jwt: expects { key, algorithms, … }");
@@ -330,6 +334,9 @@ function check(options: JwtOptions): void {
   }
   if (options.optional !== undefined && typeof options.optional !== "boolean") {
     throw new TypeError('jwt: "optional" must be true or false');
+  }
+  if (options.scheme !== undefined && !/^[A-Za-z][\w-]*$/.test(options.scheme)) {
+    throw new TypeError('jwt: "scheme" must be a word');
   }
   // A text would be concatenated with `exp`, and a token would never expire.
   if (typeof leeway !== "number" || !(leeway >= 0))

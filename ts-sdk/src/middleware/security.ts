@@ -7,6 +7,8 @@ export interface SecurityScheme {
   readonly header?: string;
   /** The issuer of accepted tokens. */
   readonly issuer?: string | undefined;
+  /** The scheme of the header `Authorization`, if it is not the usual one. */
+  readonly scheme?: string;
   /** True when requests without credentials pass. */
   readonly optional?: boolean;
 }

@@ -114,3 +114,22 @@ describe("jwt({ optional: true })", () => {
     expect(paths["/"].get.security).toEqual([{ jwt: [] }, {}]);
   });
 });
+
+it("accepts tokens of another scheme, which the challenge and the document name", async () => {
+  const key = "a secret of thirty-two characters";
+  const signedIn = use(jwt({ key, algorithms: ["HS256"], scheme: "Token" }));
+  const app = routes({ it: signedIn.get("/", (_, _req, { claims }) => ok({ sub: claims.sub })) });
+  const token = await signJwt({ sub: "7" }, { key, algorithm: "HS256" });
+  const send = (authorization?: string) => testApp(app).get("/", authorization ? { headers: { authorization } } : {});
+  expect((await send(`Token ${token}`)).json()).toEqual({ sub: "7" });
+  expect((await send(`token ${token}`)).status).toBe(200);
+  for (const given of [undefined, `Bearer ${token}`]) {
+    const refused = await send(given);
+    expect([refused.status, refused.headers.get("www-authenticate")]).toEqual([401, "Token"]);
+  }
+  expect((await send("Token x")).headers.get("www-authenticate")).toBe('Token error="invalid_token"');
+  expect(JSON.parse(json(app, { name: "x" })).components.securitySchemes).toEqual({
+    jwt: { type: "http", scheme: "token" },
+  });
+  expect(() => jwt({ key, algorithms: ["HS256"], scheme: "a b" })).toThrow('jwt: "scheme" must be a word');
+});

@@ -59,11 +59,12 @@ function nameOf({ kind, header }: SecurityScheme): string {
   return header === undefined ? kind : `${kind}_${header.toLowerCase().replace(/[^a-z0-9._-]/g, "_")}`;
 }
 
-function objectOf({ kind, header }: SecurityScheme): SecuritySchemeObject {
+function objectOf({ kind, header, scheme }: SecurityScheme): SecuritySchemeObject {
   switch (kind) {
     case "apiKey":
       return { type: "apiKey", in: "header", name: header ?? "" };
     case "jwt":
+      if (scheme !== undefined) return { type: "http", scheme: scheme.toLowerCase() };
       return { type: "http", scheme: "bearer", bearerFormat: "JWT" };
     default:
       return { type: "http", scheme: kind };
