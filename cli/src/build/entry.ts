@@ -33,7 +33,7 @@ const refuseUnless = (isApp: string) => `if (!(${isApp})) {
 
 const imports = `import { kindOf } from "tenon-entry:kind-of.js";
 import { refuseRandomness } from "tenon-entry:refuse-randomness.js";
-import { appKey, buildingKey, environmentKey, streamKey, toolsKey, uploadKey, WARM_UP } from "@tenon/sdk/abi";`;
+import { appKey, buildingKey, environmentKey, streamKey, toolsKey, uploadKey, WARM_UP } from "tenon-entry:abi.js";`;
 
 /** The part of the entry that rehearses calls before the build's first request is answered. */
 const rehearsal = `let isRehearsed = false;

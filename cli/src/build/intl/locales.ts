@@ -100,7 +100,7 @@ export class Locales {
       const [full, long = full] = own.map((pattern) => pattern.replace(/[A-Za-z]+/g, "'$&'"));
       return full === undefined ? [] : [[tag, { full, long }]];
     });
-    return `import { atTimeKey } from "@tenon/sdk/abi"; globalThis[atTimeKey] = ${JSON.stringify(Object.fromEntries(joins))};`;
+    return `import { atTimeKey } from "tenon-entry:abi.js"; globalThis[atTimeKey] = ${JSON.stringify(Object.fromEntries(joins))};`;
   }
 
   #dataFiles(name: IntlName): ReadonlySet<string> {
