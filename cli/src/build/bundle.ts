@@ -1,5 +1,5 @@
 /** The first step of a build: esbuild makes one ES module from the handler module and its imports. */
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import type { LinkedModule } from "@tenon/native";
 import { type BuildResult, build, type Message, type Metafile } from "esbuild";
@@ -24,6 +24,7 @@ import { Locales } from "./intl/locales.ts";
 import { intl } from "./intl/plugin.ts";
 import { LinkedModules } from "./linked.ts";
 import type { Lookups } from "./lookups.ts";
+import { nodeGlobals, nodeGlobalsModule } from "./node-globals.ts";
 import { nodeModules } from "./node-modules.ts";
 import { sources } from "./sources.ts";
 
@@ -59,8 +60,7 @@ export interface BundleOptions {
 }
 
 /**
- * Bundles the project's handler. When the bundle names something that a component lacks (Node's globals, tables of Unicode), or
- * a source names a part of the SDK that was left out, it is made once more with that in it.
+ * Bundles the project's handler, more than once when it names something that a component lacks; {@link Injections} says why.
  *
  * @throws TenonError `BUILD` with file, line, column and the line itself, for each error
  */
@@ -152,8 +152,6 @@ async function bundled(
 
 const conditions = ["tenon", "worker", "import", "default"];
 
-const globalsFile = (file: string) => file.replace(/\.js$/, ".globals.mjs");
-
 async function bundleOnce(
   project: Project,
   file: string,
@@ -163,12 +161,7 @@ async function bundleOnce(
   linked: LinkedModules,
 ): Promise<BuildResult<{ metafile: true }>> {
   injections.begin();
-  const globals = injections.globalsModule();
   const importHost = `import ${JSON.stringify(hosts[host])};\n`;
-  // Injected modules run before the entry's imports; the host's module and the platform run before them.
-  if (globals !== undefined) {
-    await writeFile(globalsFile(file), importHost + injections.platformImports + globals);
-  } else await rm(globalsFile(file), { force: true });
   const forms = injections.hasBrowserForms ? [browserForms(injections, conditions), emptyModules] : [];
   return build({
     absWorkingDir: project.folder,
@@ -187,6 +180,7 @@ async function bundleOnce(
     conditions,
     external: ["wasi:*"],
     plugins: [
+      nodeGlobalsModule(injections.nodeGlobals, host, injections.platformImports, project.folder),
       ...(lookups === undefined ? [] : [lookups.plugin]),
       engineModule(host),
       ...forms,
@@ -198,12 +192,13 @@ async function bundleOnce(
     ],
     // Packages choose their checks and messages by it, as bundlers define it.
     define: {
+      global: "globalThis",
       "process.env.NODE_ENV": checkResponses ? '"development"' : '"production"',
       "process.env.NODE_DEBUG": "undefined",
       "process.env.READABLE_STREAM": "undefined",
       ...(injections.seed === undefined ? {} : { TENON_SEED: JSON.stringify(injections.seed) }),
     },
-    ...(globals === undefined ? {} : { inject: [globalsFile(file)] }),
+    inject: injections.nodeGlobals.size === 0 ? [] : [nodeGlobals],
     sourcemap: "linked",
     sourcesContent: true,
     minify,

@@ -1,6 +1,12 @@
 /** Finds the globals that a source uses, for the modules that define them. */
 import { type Node, parseSync } from "oxc-parser";
 
+/** What counts as a use of a global. */
+interface Uses {
+  /** Members of the global object, and of a variable that is set to it with "aliased". */
+  readonly members: "none" | "direct" | "aliased";
+}
+
 /** The objects whose properties are the globals. */
 const scopeNames: ReadonlySet<string> = new Set(["globalThis", "self", "window", "global"]);
 
@@ -11,16 +17,15 @@ const code =
 /**
  * Returns those of the names that a source may use as globals. A name that the source declares itself counts, too,
  * because that costs only bytes; a name in a type, a comment or a text does not.
- *
- * @param followsAliases whether members of a variable that is set to the global object count
  */
 export function globalsIn(
   file: string,
   text: string,
   names: ReadonlySet<string>,
-  followsAliases = false,
+  { members }: Uses,
 ): ReadonlySet<string> {
   const found = new Set<string>();
+  const followsAliases = members === "aliased";
   const { program, errors } = parseSync(file, text);
   if (errors.length > 0) return found;
   const scopes = new Set(scopeNames);
@@ -31,7 +36,7 @@ export function globalsIn(
     const fields = node as unknown as Record<string, unknown>;
     const isNamed = "computed" in fields && fields["computed"] === false;
     if (node.type === "Identifier" && names.has(node.name)) found.add(node.name);
-    if (node.type === "MemberExpression") noteMember(node);
+    if (node.type === "MemberExpression" && members !== "none") noteMember(node);
     // var platform = globalThis, by which the SDK names globals
     if (followsAliases && node.type === "VariableDeclarator" && isScope(node.init)) noteAlias(node.id);
     // The bundler assigns in modules that it makes lazy.

@@ -7,30 +7,29 @@ import { globalsIn } from "./global-uses.ts";
 import { isOfGuest, nodeFolder } from "./guest-folders.ts";
 import { type IntlName, intlModule, intlNamesIn } from "./intl/classes.ts";
 import type { Locales } from "./intl/locales.ts";
+import { nodeGlobalNames } from "./node-globals.ts";
 import { hasBrowserForm, packageFolderOf, packageNameOf } from "./packages.ts";
 import { platformModulesIn } from "./platform.ts";
 import { isOfSdk } from "./sdk-names.ts";
 import { SdkParts } from "./sdk-parts.ts";
 import { mayUseSubtle, SubtleUses } from "./subtle-uses.ts";
 
-/** The names that may be written without an import and that the engine lacks: how a module exports each. */
-const globals: Readonly<Record<string, string>> = {
-  Buffer: 'export { Buffer } from "node:buffer";',
-  process: 'export { default as process } from "node:process";',
-  global: "export const global = globalThis;",
-  setImmediate: 'export { setImmediate } from "node:timers";',
-  clearImmediate: 'export { clearImmediate } from "node:timers";',
-};
-
 /** The modules of `guest/src/polyfills`, and the test for a bundle that uses them. */
 const polyfills: Readonly<Record<string, (code: string) => boolean>> = {
   "built-in-modules": (code) => /\.getBuiltinModule\b/.test(code) && code.includes("async_hooks"),
   navigator: (code) => /\bnavigator\??\.userAgent\b/.test(code),
-  "url-pattern": (code) => /(?<!["'])\bURLPattern\b/.test(code),
 };
 
-/** The globals of the SDK's classes of `fetch`. */
-const fetchNames: ReadonlySet<string> = new Set(["Headers", "Request", "Response", "fetch"]);
+/** Globals, and the polyfill that defines each. */
+const globalPolyfills: ReadonlyMap<string, string> = new Map([
+  ["Headers", "fetch"],
+  ["Request", "fetch"],
+  ["Response", "fetch"],
+  ["URLPattern", "url-pattern"],
+  ["fetch", "fetch"],
+]);
+
+const globalNames: ReadonlySet<string> = new Set(globalPolyfills.keys());
 
 /** Polyfills that the SDK has, because its own classes of `fetch` do; an app that speaks `fetch` has them already. */
 const sdkPolyfills: Readonly<Record<string, string>> = { fetch: "@tenon/sdk/fetch-classes" };
@@ -46,12 +45,20 @@ const passwordFile = /[\\/]password[\\/]algorithms\.[jt]s$/;
 const jwtFile = /[\\/]middleware[\\/]jwt\.[jt]s$/;
 
 /**
- * Modules that a build injects into a bundle besides its own sources. A bundle is first made without any, and made again when it
- * names one. So a handler contains only the additions that it needs.
+ * Modules that a build injects into a bundle besides its own sources. They are found in the syntax tree of the bundle,
+ * where unused code is gone. So a bundle is made more than once:
+ *
+ * 1. without any, with its unused code removed;
+ * 2. with the globals of Node, polyfills and parts of the SDK that the last one names, until none is new, which mostly is
+ *    at once;
+ * 3. with the modules of the engine's platform. They are last, because all other modules may use them, and name more
+ *    globals than they use.
+ *
+ * So a handler contains only what it needs.
  */
 export class Injections {
-  /** Names that are written without an import. */
-  readonly globals = new Set<string>();
+  /** Node's globals that are named without an import. */
+  readonly nodeGlobals = new Set<string>();
   /** The modules that run before all others, because they define features that the engine lacks. */
   readonly polyfills = new Set<string>();
   /** The classes of `Intl` to add. */
@@ -119,12 +126,7 @@ export class Injections {
     const { outputs } = metafile;
     const code = await readFile(file, "utf8");
     const before = this.#size;
-    // The bundler names each file in a comment.
-    const withoutFiles = code.replaceAll(/^\s*\/\/ \S+\.\w+$/gm, "");
-    for (const name of Object.keys(globals)) {
-      // A property's name and a key are others.
-      if (new RegExp(`(?<![.\\w$"'-])${name}\\b(?!\\s*:[^:])`).test(withoutFiles)) this.globals.add(name);
-    }
+    for (const name of globalsIn(file, code, nodeGlobalNames, { members: "none" })) this.nodeGlobals.add(name);
     for (const [name, isNamed] of Object.entries(polyfills)) {
       if (isNamed(code)) this.polyfills.add(name);
     }
@@ -139,7 +141,8 @@ export class Injections {
       .map(([input]) => resolve(folder, input));
     await this.#addSubtle(inputs);
     // The SDK's client calls the host, and names `fetch` through an alias for other engines.
-    if (globalsIn(file, code, fetchNames).size > 0) this.polyfills.add("fetch");
+    for (const name of globalsIn(file, code, globalNames, { members: "direct" }))
+      this.polyfills.add(globalPolyfills.get(name) as string);
     if (this.hasBrowserForms && /\bnew DOMParser\b/.test(code)) await this.#leaveDocumentForms(inputs);
     const needsParts = await this.sdkParts.add(folder, metafile);
     if (needsParts || this.#size > before) return true;
@@ -186,7 +189,7 @@ export class Injections {
 
   get #size(): number {
     return (
-      this.globals.size +
+      this.nodeGlobals.size +
       this.polyfills.size +
       this.intl.size +
       this.browserForms.size +
@@ -215,12 +218,6 @@ export class Injections {
 
   get hasBrowserForms(): boolean {
     return this.allBrowserForms || this.browserForms.size > 0;
-  }
-
-  /** The module that declares globals; undefined when there are none. */
-  globalsModule(): string | undefined {
-    if (this.globals.size === 0) return undefined;
-    return [...this.globals].map((name) => globals[name]).join("\n");
   }
 }
 

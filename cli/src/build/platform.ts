@@ -71,7 +71,7 @@ const names: ReadonlySet<string> = new Set([...Object.keys(platform), "TextDecod
  * @param code the bundle without these modules, because their code names more globals than it uses
  */
 export function platformModulesIn(file: string, code: string): readonly string[] {
-  const used = globalsIn(file, code, names, true);
+  const used = globalsIn(file, code, names, { members: "aliased" });
   const found = [...used].map((name) => platform[name]).filter((module) => module !== undefined);
   if (used.has("TextDecoder")) found.push(decodesUtf8Only(code) ? "encoding/install-utf8" : "encoding/install-all");
   if (formatsConsole.test(code)) found.push("console/install");
