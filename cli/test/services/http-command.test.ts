@@ -14,7 +14,10 @@ const tenon = fileURLToPath(new URL("../../bin/tenon.js", import.meta.url));
 const directory = folder();
 const seen: (string | undefined)[] = [];
 const api = createServer((req, res) => {
-  if (req.url?.startsWith("/v1/broken")) return res.destroy();
+  if (req.url?.startsWith("/v1/broken")) {
+    res.destroy();
+    return;
+  }
   seen.push(req.headers.authorization);
   res.end("{}");
 }).listen(0, "127.0.0.1");
