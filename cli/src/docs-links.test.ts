@@ -9,6 +9,7 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 const pages = [
   ...["README.md", "CONTRIBUTING.md", "SECURITY.md"],
   ...(await readdir(join(root, "docs"))).filter((file) => file.endsWith(".md")).map((file) => `docs/${file}`),
+  ...(await readdir(join(root, "docs/sdk"))).map((file) => `docs/sdk/${file}`),
 ];
 
 /** The text of a page without its code. */
@@ -36,8 +37,14 @@ test("the index, the README and the site's sidebar list every page", () => {
     readFileSync(join(root, file), "utf8"),
   );
   const names = pages.flatMap((page) => /^docs\/(.+)\.md$/.exec(page)?.[1] ?? []).filter((name) => name !== "index");
+  const [index, readme, site] = listed;
+  const ofSdk = readFileSync(join(root, "docs/sdk.md"), "utf8");
   for (const name of names) {
-    const [index, readme, site] = listed;
+    if (name.startsWith("sdk/")) {
+      expect(ofSdk, name).toContain(`(${name}.md)`);
+      expect(site, name).toContain(`"${name}")`);
+      continue;
+    }
     expect(index, name).toContain(`(${name}.md)`);
     expect(readme, name).toContain(`(docs/${name}.md)`);
     expect(site, name).toContain(`"${name}")`);

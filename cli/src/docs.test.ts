@@ -6,7 +6,8 @@ import { createProgram } from "./program.ts";
 import { parseConfig } from "./project/config.ts";
 
 const folder = new URL("../../docs/", import.meta.url);
-const files = (await readdir(folder)).filter((file) => file.endsWith(".md"));
+const ofSdk = (await readdir(new URL("sdk/", folder))).map((file) => `sdk/${file}`);
+const files = [...(await readdir(folder)), ...ofSdk].filter((file) => file.endsWith(".md"));
 const texts = await Promise.all(files.map((file) => readFile(new URL(file, folder), "utf8")));
 const commands = everyCommand(commandTree(createProgram())).filter(({ path }) => path.length > 0 && path[0] !== "help");
 

@@ -20,7 +20,7 @@ export function table(results, reasons) {
 
   function verdict({ name, works, locales, warnings }) {
     const said = warnings.map((each) => each.replace(/^warning: /, "").replaceAll("../../node_modules/", ""));
-    if (works && locales !== undefined) return "works with [`locales`](sdk.md#locales)";
+    if (works && locales !== undefined) return "works with [`locales`](globals.md#locales)";
     if (works) return said.length === 0 ? "works" : `works; the build warns: ${said.join("; ")}`;
     return `fails: ${reasons[name] ?? "no reason is listed"}`;
   }

@@ -1,6 +1,6 @@
 /** Checks the examples of the guide: each is type-checked, imported, and called with the page's requests. */
 import { execFile } from "node:child_process";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
@@ -82,7 +82,9 @@ mkdirSync(folder, { recursive: true });
 const pages = [
   "../README.md",
   "../docs/orm.md",
+  "../docs/globals.md",
   "../docs/sdk.md",
+  ...readdirSync(join(root, "../docs/sdk")).map((name) => `../docs/sdk/${name}`),
   "../docs/sidecars.md",
   "../docs/testing.md",
   "README.md",
