@@ -95,6 +95,19 @@ describe("the parts of the SDK that no source names", () => {
     expect(await run(computed, "// cookie")).toMatchObject({ status: 200, headers: [{}, ["set-cookie", {}]] });
   });
 
+  it.each([
+    ["sqlite", "postgres", "PgDialect"],
+    ["postgres", "sqlite", "SQLiteDialect"],
+  ])("leave the other database out of an app with Drizzle on %s", async (dialect, other, name) => {
+    const used = (text: string) => `import { drizzle } from "../../src/drizzle/index.ts";
+export const database = drizzle({ dialect: ${text} });
+export default sdk.routes({ it: sdk.get("/", () => sdk.ok({})) });`;
+    expect(await bundle(`import * as sdk from "../../src/index.ts";\n${used(`"${dialect}"`)}`)).not.toContain(name);
+    const computed = used(`"${other.slice(0, 3)}" + "${other.slice(3)}"`);
+    await expect(run(computed)).rejects.toThrow(`no source has the word "'${other}'"`);
+    await expect(run(computed, `// '${other}'`)).resolves.toMatchObject({ status: 200 });
+  });
+
   const app = (options: string, ofApp = "{}") =>
     `export default sdk.routes({ it: sdk.post("/", ${options}, () => sdk.ok({})) }, ${ofApp});`;
 
