@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { warmUp } from "../app/warm-up.ts";
 import {
   del,
   error,
@@ -17,7 +18,6 @@ import {
   use,
 } from "../index.ts";
 import { testApp } from "../testing/index.ts";
-import { warmUp } from "../warm-up.ts";
 
 const Item = Type("Item", { name: field.string() });
 

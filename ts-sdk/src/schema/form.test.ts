@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { warmUp } from "../app/warm-up.ts";
 import { Form, field, list, ok, Path, post, Query, routes, Type } from "../index.ts";
 import { json } from "../openapi/index.ts";
 import { testApp } from "../testing/index.ts";
-import { warmUp } from "../warm-up.ts";
 
 const Plain = Form("Plain", {
   name: field.string({ max: 5 }),
