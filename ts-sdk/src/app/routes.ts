@@ -92,7 +92,6 @@ function isGroup(definition: AnyRoute | AnyGroup | undefined): definition is Any
 }
 
 function nameRoute(name: string, route: AnyRoute, prefix: string, use: readonly Around[]): Operation {
-  if (route === undefined) throw new TypeError(`routes: "${name}" is undefined`);
   if (typeof route?.handler !== "function") {
     throw new TypeError(`routes: "${name}" is not a route; use get, post, put, patch, del or group`);
   }
