@@ -60,6 +60,8 @@ export function buildRequest(
     } else if (place === "header") {
       const text = [value].flat().map(textOf).join(", ");
       if (/[^\t\x20-\x7e\x80-\u{10ffff}]/u.test(text)) refuse(argument, "format", "must be one line of text");
+      else if (headers.some(([own]) => own.toLowerCase() === name))
+        refuse(argument, "unknown", "is set by the request");
       else headers.push([name, encodeUtf8(text)]);
     } else {
       const text = textOf(value);

@@ -30,6 +30,8 @@ const User = Type("User", { id: field.u32(), name: field.string({ docs: "Display
 const Page = Query("Page", { page: field.u32({ default: 1 }), limit: field.u32({ default: 10, max: 100 }) });
 const signedIn = use(bearer(async (token) => (token === "let-me-in" ? { name: "Ada" } : undefined)));
 
+let ended = 0;
+
 const app = routes(
   {
     listUsers: get("/users", { query: Page, response: list(User) }, ({ query }) =>
@@ -83,6 +85,21 @@ const app = routes(
     ticks: get("/ticks", () =>
       sse(async function* () {
         for (let n = 1; n <= 3; n++) yield { data: `tick ${n}` };
+      }),
+    ),
+    breaks: get("/breaks", () =>
+      sse(async function* () {
+        yield { data: "one" };
+        throw new Error("a secret of the stream");
+      }),
+    ),
+    endless: get("/endless", () =>
+      sse(async function* () {
+        try {
+          for (;;) yield { data: "x".repeat(300_000) };
+        } finally {
+          ended++;
+        }
       }),
     ),
     headers: get("/headers", (_, req) => ok(Object.fromEntries(req.headers))),
@@ -463,6 +480,32 @@ describe("a call", () => {
     const { result } = await call("broken", {});
     expect(result).toMatchObject({ isError: true, structuredContent: { status: 500 } });
     expect(JSON.stringify(result)).not.toContain("secret");
+  });
+
+  it("leaves a header alone that the caller's own request has, because a proxy may have set it", async () => {
+    const args = { path_id: "a", "idempotency-key": "k", body_id: 3 };
+    const { result } = await call("items_replace", args, { "idempotency-key": "of the proxy" });
+    expect(JSON.parse(result?.content?.[0]?.text ?? "").errors).toEqual([
+      { in: "arguments", pointer: "#/idempotency-key", code: "unknown", detail: "is set by the request" },
+    ]);
+  });
+
+  it("has an error for a streamed answer that breaks off or is too large", async () => {
+    for (const [name, status] of [
+      ["breaks", 500],
+      ["endless", 502],
+    ] as const) {
+      for (const _meta of [{}, { progressToken: 1 }]) {
+        const params = { name, arguments: {}, _meta };
+        const json = { jsonrpc: "2.0", id: 1, method: "tools/call", params };
+        const answer = await asked.post("/mcp", { json });
+        await answer.read().catch(() => {});
+        const last = answer.text().trim().split("\n\n").pop() ?? "";
+        const { result } = JSON.parse(last.replace(/^event: message\ndata: /, "")) as Rpc;
+        expect(result).toMatchObject({ isError: true, structuredContent: { status } });
+      }
+    }
+    expect(ended).toBe(2);
   });
 
   it("reports the progress of a streamed answer", async () => {

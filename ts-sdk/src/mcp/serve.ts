@@ -18,7 +18,7 @@ import type { Around } from "../routing/step.ts";
 import type { RouteTable } from "../routing/table.ts";
 import { refuseUnknown } from "../schema/unknown.ts";
 import { type Called, callTool, findTool, type Streamed } from "./call-tool.ts";
-import { MAX_BATCH, MAX_PROGRESS, PAGE } from "./limits.ts";
+import { MAX_BATCH, MAX_COLLECTED, MAX_PROGRESS, PAGE } from "./limits.ts";
 import {
   BATCHING,
   errorText,
@@ -366,24 +366,29 @@ function streamed(
 ): Response {
   return eventStream(async function* () {
     const kept: Uint8Array[] = [];
+    let size = 0;
+    let failure: unknown;
     try {
-      for (let progress = 1; ; progress++) {
-        const { done, value } = await pieces.next().catch(() => ({ done: true, value: undefined }));
-        if (done || value === undefined) break;
-        kept.push(value);
-        const text = decodeUtf8Leniently(value);
+      for await (const piece of pieces) {
+        kept.push(piece);
+        size += piece.length;
+        // The result says that it is too large.
+        if (size > MAX_COLLECTED) break;
+        const text = decodeUtf8Leniently(piece);
         const message = (dataOf(text) || text).slice(0, MAX_PROGRESS);
-        yield notificationText("notifications/progress", { progressToken, progress, message });
+        yield notificationText("notifications/progress", { progressToken, progress: kept.length, message });
       }
-      yield complete(await finish(arrayOf(kept)));
-    } finally {
-      await pieces.return();
+    } catch (thrown) {
+      failure = thrown;
     }
+    yield complete(await finish(again(kept, failure)));
   });
 }
 
-async function* arrayOf(pieces: readonly Uint8Array[]): AsyncGenerator<Uint8Array, void> {
+/** The pieces once more, and the failure after them. */
+async function* again(pieces: readonly Uint8Array[], failure: unknown): AsyncGenerator<Uint8Array, void> {
   yield* pieces;
+  if (failure !== undefined) throw failure;
 }
 
 /** The same answer with another status. */
