@@ -135,12 +135,6 @@ export default routes({ it: get("/", () => ok({ value: String(value) })) });
       /src\/handler\.ts:3:22: "createSign" of node:crypto does not exist in a component/,
     ],
     [
-      "process.env at top level",
-      'const value = process.env["HOME"];',
-      // At the name, because the bundle has `.HOME`.
-      /src\/handler\.ts:2:27: the module's top level failed: Error: process\.env works in a handler, not at top level/,
-    ],
-    [
       "random bytes at top level",
       'import { randomBytes } from "node:crypto";\nconst value = randomBytes(4);',
       /src\/handler\.ts:3:15: the module's top level failed: Error: crypto\.randomBytes\(\) works in a handler/,

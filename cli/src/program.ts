@@ -8,6 +8,7 @@ import { ctlCommand } from "./commands/ctl.ts";
 import { devCommand } from "./commands/dev.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { helpCommand } from "./commands/help.ts";
+import { initCommand } from "./commands/init.ts";
 import { mcpCommand } from "./commands/mcp.ts";
 import { migrateCommand } from "./commands/migrate.ts";
 import { newCommand } from "./commands/new.ts";
@@ -37,7 +38,16 @@ export function createProgram(): Command {
     .showSuggestionAfterError()
     // Throws instead of exiting, so that main.ts has the last word on exit codes. Subcommands inherit it.
     .exitOverride();
-  const commands = [newCommand, buildCommand, devCommand, runCommand, ctlCommand, publishCommand, schemaCommand];
+  const commands = [
+    newCommand,
+    initCommand,
+    buildCommand,
+    devCommand,
+    runCommand,
+    ctlCommand,
+    publishCommand,
+    schemaCommand,
+  ];
   for (const add of [
     ...commands,
     sidecarCommand,

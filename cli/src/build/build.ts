@@ -8,6 +8,7 @@ import { type Project, sourceHint } from "../project/project.ts";
 import { formatBytes, type Terminal } from "../terminal.ts";
 import { type Bundle, bundle } from "./bundle.ts";
 import { prepareEngine } from "./engine.ts";
+import { BuildEnvironment, ReadsEnvironment } from "./environment.ts";
 import { isHostCall } from "./explain.ts";
 import { withFunctionNames } from "./function-names.ts";
 import { Lookups } from "./lookups.ts";
@@ -81,22 +82,31 @@ export async function buildProject(project: Project, options: BuildOptions, term
   );
   for (const warning of bundled.warnings) terminal.say(`warning: ${warning}`);
   // Outside of the step, whose time is the build's: the engine is prepared once, and that is said.
+  const environment = new BuildEnvironment(project.config.env, project.config.secrets);
   const componentize = options.reference
     ? referenceComponentizer
-    : snapshotComponentizer(await prepareEngine(bundled.engineFunctions, terminal), terminal, options);
+    : snapshotComponentizer(await prepareEngine(bundled.engineFunctions, terminal), terminal, options, environment);
   const component = await terminal.step(
     "Componentize",
     shown(project.component),
     async () => {
-      const bytes = await componentize(bundled).catch(async (error) => {
-        if (options.reference || !isHostCall(error)) throw error;
-        // With a seed, random values need no host. A call of another kind fails again with the same error.
-        const seed = createHash("sha256")
-          .update(await readFile(bundled.file))
-          .digest("hex");
-        bundled = await bundle(project, { ...how, seed });
-        return componentize(bundled);
-      });
+      let seed: string | undefined;
+      const made = async (): Promise<Uint8Array> => {
+        try {
+          return await componentize(bundled);
+        } catch (error) {
+          // With a seed, random values need no host. A call of another kind fails again with the same error.
+          const isForSeed = !options.reference && seed === undefined && isHostCall(error);
+          if (!isForSeed && !(error instanceof ReadsEnvironment)) throw error;
+          if (isForSeed)
+            seed = createHash("sha256")
+              .update(await readFile(bundled.file))
+              .digest("hex");
+          bundled = await bundle(project, { ...how, ...(seed && { seed }), environment: environment.variables });
+          return made();
+        }
+      };
+      const bytes = await made();
       const map = await readFile(bundled.sourceMap, "utf8");
       const named = options.release ? withFunctionNames(map, await readFile(bundled.file, "utf8")) : map;
       await write(project.sourceMap, Buffer.from(named));

@@ -55,6 +55,8 @@ export interface BundleOptions {
   readonly checkResponses: boolean;
   /** The seed of random values at top level; without it they are refused. */
   readonly seed?: string;
+  /** The variables that `process.env` has at top level. */
+  readonly environment?: Readonly<Record<string, string>>;
   /** Notes the files that the bundle depends on. */
   readonly lookups?: Lookups;
 }
@@ -156,12 +158,13 @@ async function bundleOnce(
   project: Project,
   file: string,
   entry: Entry,
-  { minify, checkResponses, lookups, host = "engine" }: BundleOptions,
+  { minify, checkResponses, environment, lookups, host = "engine" }: BundleOptions,
   injections: Injections,
   linked: LinkedModules,
 ): Promise<BuildResult<{ metafile: true }>> {
   injections.begin();
   const importHost = `import ${JSON.stringify(hosts[host])};\n`;
+  const mode = checkResponses ? "development" : "production";
   const forms = injections.hasBrowserForms ? [browserForms(injections, conditions), emptyModules] : [];
   return build({
     absWorkingDir: project.folder,
@@ -193,7 +196,8 @@ async function bundleOnce(
     // Packages choose their checks and messages by it, as bundlers define it.
     define: {
       global: "globalThis",
-      "process.env.NODE_ENV": checkResponses ? '"development"' : '"production"',
+      "process.env.NODE_ENV": JSON.stringify(mode),
+      TENON_ENVIRONMENT: JSON.stringify(JSON.stringify({ NODE_ENV: mode, ...environment })),
       "process.env.NODE_DEBUG": "undefined",
       "process.env.READABLE_STREAM": "undefined",
       ...(injections.seed === undefined ? {} : { TENON_SEED: JSON.stringify(injections.seed) }),

@@ -22,12 +22,16 @@ const APPS = /^TypeError: it has (?:no|a) default export and /;
 const topLevelHint =
   "the top level runs while building: time, random values, environment and calls to the outside belong into handlers";
 
-/** Turns the addon's error about a top level into one that points into the user's sources; others stay as they are. */
-export async function topLevelError(error: unknown, bundle: Bundle): Promise<unknown> {
+/**
+ * Turns the addon's error about a top level into one that points into the user's sources; others stay as they are.
+ *
+ * @param hint in the place of the usual one
+ */
+export async function topLevelError(error: unknown, bundle: Bundle, hint?: string): Promise<unknown> {
   if (!(error instanceof TenonError)) return error;
   switch (error.code) {
     case "TOP_LEVEL":
-      return explain(error.message, bundle);
+      return withHint(await explain(error.message, bundle), hint);
     case "TOP_LEVEL_CALL":
     case "TOP_LEVEL_ENDLESS":
     case "TOP_LEVEL_MEMORY":
@@ -35,6 +39,19 @@ export async function topLevelError(error: unknown, bundle: Bundle): Promise<unk
     default:
       return error;
   }
+}
+
+function withHint(error: TenonError, hint: string | undefined): TenonError {
+  return hint === undefined ? error : new TenonError(error.code, error.message, hint, error);
+}
+
+/** The innermost place in the user's own sources, or else in a package, as `src/app.ts:3`. */
+export async function innermostPlace(
+  frames: readonly { readonly line: number; readonly column: number }[],
+  bundle: Bundle,
+): Promise<string> {
+  const place = await placeToTell(placesOf(frames, await SourceMap.read(bundle.sourceMap)));
+  return place === undefined ? shown(bundle) : `${place.file}:${place.line}`;
 }
 
 /** Turns the engine's output into an error that points into the user's sources. */

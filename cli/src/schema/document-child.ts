@@ -1,7 +1,9 @@
 /** The process of `apart.ts`. */
+
 import { failureToTell, TenonError } from "../errors.ts";
+import { findProject } from "../project/project.ts";
 import type { DocumentAnswer, DocumentQuestion } from "./apart.ts";
-import { handledDocument } from "./document.ts";
+import { handledDocument, setVariables } from "./document.ts";
 
 // Its own pipe would be read later than the answer.
 let printed = "";
@@ -12,6 +14,8 @@ process.stderr.write = (text: Uint8Array | string) => {
 
 process.on("message", async ({ folder, version }: DocumentQuestion) => {
   let answer: DocumentAnswer;
+  const project = await findProject(folder).catch(() => undefined);
+  const end = setVariables(project?.config.env ?? {});
   try {
     answer = { text: await handledDocument(folder, version) };
   } catch (error) {
@@ -23,6 +27,7 @@ process.on("message", async ({ folder, version }: DocumentQuestion) => {
       answer = { error: message, code, ...(hint === undefined ? {} : { hint }) };
     }
   }
+  end();
   process.send?.({ ...answer, printed } satisfies DocumentAnswer);
   printed = "";
 });

@@ -17,9 +17,26 @@ export const schemaFile = "openapi.json";
  * @throws TenonError `SCHEMA` when the handler module can't be loaded, or OpenAPI can't express it
  */
 export async function documentFor({ folder, source, config }: Project): Promise<string> {
-  if (existsSync(join(folder, "package.json"))) return packageDocument(folder);
-  const { name, version } = config.project;
-  return asTenonError(() => moduleJson(source, { name, ...(version === undefined ? {} : { version }) }));
+  const end = setVariables(config.env);
+  try {
+    if (existsSync(join(folder, "package.json"))) return packageDocument(folder);
+    const { name, version } = config.project;
+    return asTenonError(() => moduleJson(source, { name, ...(version === undefined ? {} : { version }) }));
+  } finally {
+    end();
+  }
+}
+
+/** Gives top levels the variables of `[env]`, as a build does. Returns a function that ends it. */
+export function setVariables(variables: Readonly<Record<string, string>>): () => void {
+  const before = { ...process.env };
+  Object.assign(process.env, variables);
+  return () => {
+    for (const name of Object.keys(variables)) {
+      if (before[name] === undefined) delete process.env[name];
+      else process.env[name] = before[name];
+    }
+  };
 }
 
 /** Returns the OpenAPI document of the package in a folder; throws like {@link documentFor}. */

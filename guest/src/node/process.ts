@@ -1,15 +1,41 @@
 /**
- * `process` inside a component. `env` has the SDK's `env()` values, and throws at top level like `env()`. `versions`
- * has no `node`, because packages test it to detect Node.
+ * `process` inside a component. `env` has the SDK's `env()` values, and at top level those of `[env]` in `tenon.toml` that the build put
+ * in. `versions` has no `node`, because packages test it to detect Node.
  */
 import { env as find } from "@tenon/sdk";
 import { environmentKey } from "@tenon/sdk/abi";
-import { requireRequest } from "./building.ts";
+import { isBuilding } from "./building.ts";
+
+/** `NODE_ENV`, and the variables that the top level reads, as JSON text; the build defines it. */
+declare const TENON_ENVIRONMENT: string;
 
 type Listener = (...args: unknown[]) => void;
 
+const ofBuild: Readonly<Record<string, string>> = JSON.parse(
+  typeof TENON_ENVIRONMENT === "string" ? TENON_ENVIRONMENT : "{}",
+);
+const told = new Set<string>();
+
+/** Reads a variable at top level. The build looks for these lines: it adds the variables of `[env]` that they name. */
+function readWhileBuilding(name: string): string | undefined {
+  if (!told.has(name) && name !== "NODE_ENV") {
+    told.add(name);
+    console.log(`tenon-environment ${JSON.stringify(name)} ${String(new Error().stack).replaceAll("\n", " ")}`);
+  }
+  return Object.hasOwn(ofBuild, name) ? ofBuild[name] : undefined;
+}
+
+function read(name: string): string | undefined {
+  if (isBuilding()) return readWhileBuilding(name);
+  return find(name) ?? (name === "NODE_ENV" ? ofBuild["NODE_ENV"] : undefined);
+}
+
 function names(): string[] {
-  requireRequest("process.env");
+  if (isBuilding()) {
+    // All of them: `{ ...process.env }` depends on every one.
+    readWhileBuilding("*");
+    return Object.keys(ofBuild);
+  }
   const { [environmentKey]: entries } = globalThis as unknown as {
     [environmentKey]: undefined | (() => Iterable<readonly [name: string, value: string]>);
   };
@@ -23,9 +49,7 @@ const assigned: Record<string, string> = Object.create(null);
 export const env: Record<string, string | undefined> = new Proxy(assigned, {
   get(_, name) {
     if (typeof name === "symbol") return undefined;
-    if (name in assigned) return assigned[name];
-    requireRequest("process.env");
-    return find(name);
+    return name in assigned ? assigned[name] : read(name);
   },
   has: (_, name) => typeof name === "string" && env[name] !== undefined,
   set(_, name, value) {

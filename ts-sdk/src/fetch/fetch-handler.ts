@@ -1,7 +1,7 @@
 /** Answers requests with an app that speaks `fetch`. */
 
 import { environmentKey, WARM_UP } from "../abi.ts";
-import { reportError } from "../app/report.ts";
+import { hideInReports, reportError } from "../app/report.ts";
 import { send } from "../app/send.ts";
 import { encodeValue } from "../http/headers.ts";
 import { streamOf } from "../http/pieces.ts";
@@ -9,7 +9,7 @@ import { failure, problem } from "../http/problem.ts";
 import { problemResponse } from "../http/response.ts";
 import { isBodiless } from "../http/status.ts";
 import { takeUploads } from "../http/upload.ts";
-import { isReserved, platform } from "../platform.ts";
+import { isReserved, platform, SECRET_PREFIX } from "../platform.ts";
 import type { RawRequest, RawResponse } from "../raw.ts";
 import { partialBody, readAhead } from "./answer-body.ts";
 import { Body, bytesOf } from "./classes/body.ts";
@@ -178,19 +178,40 @@ function loaded(): Record<string, string> {
   if (variables === undefined) {
     variables = {};
     for (const [name, value] of platform[environmentKey]?.() ?? []) {
-      if (!isReserved(name)) variables[name] = value;
+      if (!isReserved(name)) variables[name] ??= value;
+      else if (name.startsWith(SECRET_PREFIX)) {
+        variables[name.slice(SECRET_PREFIX.length)] = value;
+        secrets.add(value);
+      }
     }
   }
   return variables;
 }
 
-/** `env` in the form that frameworks expect, read from the host when it is first asked for. */
+/** The secrets among the variables. */
+const secrets = new Set<string>();
+
+/** Returns a variable or a secret. A secret is left out of reports from then on. */
+function variable(name: string): string | undefined {
+  if (!Object.hasOwn(loaded(), name)) return undefined;
+  const value = loaded()[name] as string;
+  if (secrets.has(value)) hideInReports(value);
+  return value;
+}
+
+/**
+ * `env` in the form that frameworks expect, read from the host when it is first asked for: the variables of `[env]`, and the secrets of
+ * `[secrets]`, which win.
+ */
 const environment: object = new Proxy(
   {},
   {
-    get: (_, name) => (typeof name === "string" && Object.hasOwn(loaded(), name) ? loaded()[name] : undefined),
+    get: (_, name) => (typeof name === "string" ? variable(name) : undefined),
     has: (_, name) => Object.hasOwn(loaded(), name),
     ownKeys: () => Reflect.ownKeys(loaded()),
-    getOwnPropertyDescriptor: (_, name) => Reflect.getOwnPropertyDescriptor(loaded(), name),
+    getOwnPropertyDescriptor: (_, name) => {
+      if (typeof name === "string") variable(name);
+      return Reflect.getOwnPropertyDescriptor(loaded(), name);
+    },
   },
 );
