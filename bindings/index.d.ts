@@ -20,12 +20,12 @@ export declare class Calls {
   /**
    * Begins a call, and returns its response when it has been answered already, or else its number. `head` is the
    * method, the absolute URL, and names and values of the headers in turn, each with a line feed behind it; its
-   * characters are bytes (U+0000 to U+00FF), as in the Fetch standard. `here`: the call may be begun on this thread, if
-   * no other runs.
+   * characters are bytes (U+0000 to U+00FF), as in the Fetch standard. With a peer, the URL may be a path, and the
+   * host one of the headers. `here`: the call may be begun on this thread, if no other runs.
    */
-  begin(head: string, body: Buffer | undefined | null, here: boolean): number | NativeResponse
+  begin(head: string, body: Buffer | undefined | null, here: boolean, peer?: NativePeer | undefined | null): number | NativeResponse
   /** Begins a call whose body is sent with `push` and `end_upload`, and returns the call's number. `head` is as in `begin`. */
-  beginUpload(head: string): number
+  beginUpload(head: string, peer?: NativePeer | undefined | null): number
   /**
    * Adds a piece to the body of a call, when there is room for it; one is added at a time. False when nobody reads the body any
    * more.
@@ -97,6 +97,11 @@ export declare class Runtime {
    * serving then.
    */
   update(modules: Array<NativeModule>): Promise<undefined>
+  /**
+   * Reports whether a request is for a module. `head` and `peer` are as in `Calls.begin`; false when HTTP does not allow
+   * such a request.
+   */
+  isForModule(head: string, peer?: NativePeer | undefined | null): boolean
   /** Notes in `/health` that there is a newer configuration, which cannot be served. */
   noteFailedUpdate(): void
   /** Has `/ready` answer 503, and resolves after `drain_ms`; requests are accepted meanwhile. */
@@ -424,6 +429,14 @@ export interface NativePage {
   body: Buffer
   /** True when requests for it are left out of the recent ones; false when left out. */
   unlisted?: boolean
+}
+
+/** The other end of a connection on which a request reached the program. */
+export interface NativePeer {
+  /** Its IP address. */
+  address: string
+  /** True when the connection is encrypted. */
+  secure: boolean
 }
 
 /** A module's reach, its limits, and the places where it is served besides `/run/<module>`. */

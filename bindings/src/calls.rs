@@ -18,7 +18,9 @@ use napi_derive::napi;
 use tenon_runtime::InlinePoll;
 
 use crate::failure::{Failure, NativeFailure, promise};
-use crate::request::{ModuleBody, ModuleResponse, NativeResponse, RequestBody, Whole, lift, lower, whole};
+use crate::request::{
+    ModuleBody, ModuleResponse, NativePeer, NativeResponse, RequestBody, Whole, lift, lower, peer_of, whole,
+};
 use crate::running::Running;
 use crate::runtime::{Runtime, Shared};
 use crate::streams::Streams;
@@ -80,8 +82,8 @@ impl Calls {
 
     /// Begins a call, and returns its response when it has been answered already, or else its number. `head` is the
     /// method, the absolute URL, and names and values of the headers in turn, each with a line feed behind it; its
-    /// characters are bytes (U+0000 to U+00FF), as in the Fetch standard. `here`: the call may be begun on this thread, if
-    /// no other runs.
+    /// characters are bytes (U+0000 to U+00FF), as in the Fetch standard. With a peer, the URL may be a path, and the
+    /// host one of the headers. `here`: the call may be begun on this thread, if no other runs.
     #[napi]
     pub fn begin(
         &mut self,
@@ -89,8 +91,9 @@ impl Calls {
         head: Latin1String,
         body: Option<BufferSlice<'_>>,
         here: bool,
+        peer: Option<NativePeer>,
     ) -> Either<u32, NativeResponse> {
-        let mut call = self.call(&head, whole(body.as_deref()));
+        let mut call = self.call(&head, peer, whole(body.as_deref()));
         if here
             && self.running.is_empty()
             && let Poll::Ready(outcome) = within_runtime_if_available(|| self.here.begin(call.as_mut()))
@@ -105,12 +108,13 @@ impl Calls {
         Either::A(self.last)
     }
 
-    /// Begins a call whose body is sent with `push` and `end_upload`, and returns the call's number. `head` is as in `begin`.
+    /// Begins a call whose body is sent with `push` and `end_upload`, and returns the call's number. `head` and `peer` are
+    /// as in `begin`.
     #[napi]
-    pub fn begin_upload(&mut self, env: Env, head: Latin1String) -> u32 {
+    pub fn begin_upload(&mut self, env: Env, head: Latin1String, peer: Option<NativePeer>) -> u32 {
         self.last = self.last.wrapping_add(1);
         let body = self.uploads.begin(self.last);
-        let call = self.call(&head, http_body_util::Either::Right(body));
+        let call = self.call(&head, peer, http_body_util::Either::Right(body));
         self.go_on(env, call);
         self.last
     }
@@ -169,11 +173,15 @@ impl Calls {
 }
 
 impl Calls {
-    fn call(&self, head: &[u8], body: RequestBody) -> Call {
+    fn call(&self, head: &[u8], peer: Option<NativePeer>, body: RequestBody) -> Call {
         let request = lower(head, body);
-        let runtime = self.runtime.get();
+        let (runtime, peer) = (self.runtime.get(), peer_of(peer));
         Box::pin(async move {
-            let (parts, body) = runtime?.handle(request?).await.into_parts();
+            let answer = match peer {
+                None => runtime?.handle(request?).await,
+                Some(peer) => runtime?.handle_from(peer, request?).await,
+            };
+            let (parts, body) = answer.into_parts();
             if body.is_streamed() {
                 return Ok((parts, ModuleBody::Streamed(body)));
             }

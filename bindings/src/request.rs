@@ -6,7 +6,7 @@ use http_body_util::{Either, Full};
 use napi::bindgen_prelude::{Buffer, BufferSlice, ToNapiValue};
 use napi::{Env, Result, sys};
 use napi_derive::napi;
-use tenon_runtime::ResponseBody;
+use tenon_runtime::{Peer, ResponseBody};
 
 use crate::failure::Failure;
 use crate::streams::Streams;
@@ -34,6 +34,23 @@ pub struct NativeResponse {
     pub body: Whole,
     /// The number of the stream that `Calls.piece` reads the body from, when the response is streamed.
     pub stream: Option<u32>,
+}
+
+/// The other end of a connection on which a request reached the program.
+#[napi(object, object_to_js = false)]
+pub struct NativePeer {
+    /// Its IP address.
+    pub address: String,
+    /// True when the connection is encrypted.
+    pub secure: bool,
+}
+
+/// A peer of the runtime; none for an address that is not one.
+pub(crate) fn peer_of(peer: Option<NativePeer>) -> Option<Peer> {
+    let NativePeer { address, secure } = peer?;
+    // The zone of a link-local address (`fe80::1%eth0`) is this machine's alone.
+    let address = address.split('%').next()?.parse().ok()?;
+    Some(Peer { address, secure })
 }
 
 /// The body of a request.

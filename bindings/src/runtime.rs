@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode};
-use napi::bindgen_prelude::{Buffer, PromiseRaw};
+use napi::bindgen_prelude::{Buffer, Latin1String, PromiseRaw};
 use napi::{Env, Result};
 use napi_derive::napi;
 use tenon_runtime::{Page, RuntimeError};
@@ -15,6 +15,7 @@ use tokio::net::{TcpListener, lookup_host};
 use crate::failure::{Failure, compute, promise};
 use crate::options::{self, NativeModule, RuntimeOptions, config};
 use crate::recent::RecentRequest;
+use crate::request::{NativePeer, lower, peer_of, whole};
 use crate::server::Server;
 
 /// A page that is served from memory.
@@ -125,6 +126,15 @@ impl Runtime {
             Ok(runtime.get()?.update(modules).await?)
         };
         promise(env, update, |()| ())
+    }
+
+    /// Reports whether a request is for a module. `head` and `peer` are as in `Calls.begin`; false when HTTP does not allow
+    /// such a request.
+    #[napi]
+    pub fn is_for_module(&self, head: Latin1String, peer: Option<NativePeer>) -> Result<bool> {
+        let runtime = self.runtime.get_or_throw()?;
+        let request = lower(&head, whole(None));
+        Ok(request.is_ok_and(|request| runtime.is_for_module(peer_of(peer), &request.into_parts().0)))
     }
 
     /// Notes in `/health` that there is a newer configuration, which cannot be served.

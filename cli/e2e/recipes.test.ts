@@ -32,16 +32,18 @@ async function started(command: string, args: string[], port: number): Promise<s
   return base;
 }
 
-test.each(["express.js", "fastify.js", "hono.js", "cluster.js"])("%s serves modules, and ends", async (file) => {
-  const port = await freePort();
-  await folder.write("to-request.js", folder.recipe("to-request.js"));
-  await folder.writeServer(file, port);
-  const base = await started(process.execPath, [file], port);
-  await expectAnswers(base);
-  const ended = new Promise((resolve) => server?.once("exit", resolve));
-  server?.kill("SIGTERM");
-  expect(await ended).toBe(0);
-});
+test.each(["http.js", "express.js", "fastify.js", "hono.js", "cluster.js"])(
+  "%s serves modules, and ends",
+  async (file) => {
+    const port = await freePort();
+    await folder.writeServer(file, port);
+    const base = await started(process.execPath, [file], port);
+    await expectAnswers(base);
+    const ended = new Promise((resolve) => server?.once("exit", resolve));
+    server?.kill("SIGTERM");
+    expect(await ended).toBe(0);
+  },
+);
 
 describe("bundles with tenon external", () => {
   /** Bundles the program, and runs the bundle. */
@@ -77,7 +79,6 @@ describe("other JavaScript runtimes", () => {
       await folder.write("program.js", program);
       expect(run(found(name), ["program.js"])).toBe(`${greeting}\n`);
       const port = await freePort();
-      await folder.write("to-request.js", folder.recipe("to-request.js"));
       await folder.writeServer("hono.js", port);
       await expectAnswers(await started(found(name), ["hono.js"], port));
     });

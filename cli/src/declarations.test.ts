@@ -16,6 +16,8 @@ import { HttpSidecar, migrate, Runtime, type RuntimeOptions, Services, Sidecar, 
 const options: RuntimeOptions = { modules: ["a.wasm"], onLog: ({ level, message }) => [level, message.length] };
 const runtime: Runtime = await Runtime.create(options);
 const response: Response = await runtime.fetch("http://localhost/run/a/");
+const { handle } = runtime;
+await handle({ headers: {}, rawHeaders: [] }, { statusCode: 200, headersSent: false, writableEnded: false }, () => {});
 await runtime[Symbol.asyncDispose]();
 // @ts-expect-error: not a path
 await runtime.reload("a", 1);

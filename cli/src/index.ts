@@ -11,6 +11,8 @@ export {
   type ModuleFile,
   type ModuleLimits,
   type ModuleOptions,
+  type NodeRequest,
+  type NodeResponse,
   type Page,
   type RecentRequest,
   Runtime,

@@ -1,17 +1,24 @@
-/** The calls of `Runtime.fetch` that modules are answering, by the addon's numbers. */
-import type { NativeResponse, Runtime as NativeRuntime } from "@tenon/native";
+/** The calls of a runtime in this process that modules are answering, by the addon's numbers. */
+import type { NativePeer, NativeResponse, Runtime as NativeRuntime } from "@tenon/native";
 import { type ErrorCode, TenonError } from "../errors.ts";
 import { fromNative, native } from "../native.ts";
-import { headersOf, WholeResponse } from "./answer.ts";
-import { takenResponse } from "./platform.ts";
-import { type BodyRest, sendBody } from "./request-body.ts";
-import { streamedBody } from "./streamed-body.ts";
+import { type Abortable, type BodyRest, sendBody } from "./request-body.ts";
+import type { PieceSource } from "./streamed-body.ts";
+
+/** A request without its body. */
+export interface Call {
+  /** The lines of its head, as the addon takes them. */
+  readonly head: string;
+  /** The other end of its connection, if it came on one. */
+  readonly peer?: NativePeer | undefined;
+  readonly signal: Abortable;
+}
 
 interface Waiting {
   readonly resolve: (response: NativeResponse) => void;
   readonly reject: (reason: unknown) => void;
   /** Held, since a request's signal follows another one only while the request is there. */
-  readonly request: Request;
+  readonly call: Call;
   readonly aborted: () => void;
 }
 
@@ -30,7 +37,7 @@ export class Calls {
       const waits = waiting.get(call);
       if (waits === undefined) return;
       waiting.delete(call);
-      waits.request.signal.removeEventListener("abort", waits.aborted);
+      waits.call.signal.removeEventListener("abort", waits.aborted);
       if (response !== null) waits.resolve(response);
       else if (failure !== null) waits.reject(new TenonError(failure.code as ErrorCode, failure.message));
     });
@@ -39,20 +46,17 @@ export class Calls {
   /**
    * Sends a request with the body that has been read from it, or as far as it has. The rest is read while the module answers.
    *
-   * @param ended called at the end of a streamed answer, which is a `Response` of Node
+   * @param lift makes the result of the response, in the turn of the event loop in which it comes
    */
-  send(request: Request, body: Buffer | BodyRest | undefined, ended: () => void): Promise<WholeResponse | Response> {
+  send<T>(request: Call, body: Buffer | BodyRest | undefined, lift: (response: NativeResponse) => T): Promise<T> {
     return new Promise((taken, reject) => {
-      const { signal } = request;
-      const resolve = (response: NativeResponse) => {
-        if (response.stream === undefined) taken(new WholeResponse(response.status, response.head, response.body));
-        else taken(this.#streamed(response, response.stream, signal, ended));
-      };
+      const { head, peer, signal } = request;
+      const resolve = (response: NativeResponse) => taken(lift(response));
       const rest = body !== undefined && "reader" in body ? body : undefined;
       const call =
         rest === undefined
-          ? this.#native.begin(head(request), body as Buffer | undefined, !this.#answered)
-          : this.#native.beginUpload(head(request));
+          ? this.#native.begin(head, body as Buffer | undefined, !this.#answered, peer)
+          : this.#native.beginUpload(head, peer);
       if (typeof call !== "number") {
         this.#answered = true;
         // Yield first: a tight loop would starve the event loop.
@@ -70,14 +74,22 @@ export class Calls {
         this.#native.cancel(call);
         reject(signal.reason);
       };
-      this.#waiting.set(call, { resolve, reject, request, aborted });
+      this.#waiting.set(call, { resolve, reject, call: request, aborted });
       signal.addEventListener("abort", aborted, { once: true });
       if (rest !== undefined) void this.#upload(call, rest, signal);
     });
   }
 
+  /** The pieces of a streamed answer. */
+  stream(stream: number): PieceSource {
+    return {
+      piece: () => fromNative(this.#native.piece(stream)) as Promise<Uint8Array<ArrayBuffer> | null>,
+      end: () => this.#native.endStream(stream),
+    };
+  }
+
   /** Sends the rest of a body. When its stream fails before the answer is there, so does the call. */
-  async #upload(call: number, rest: BodyRest, signal: AbortSignal): Promise<void> {
+  async #upload(call: number, rest: BodyRest, signal: Abortable): Promise<void> {
     const { reader } = rest;
     const over = new TenonError("REQUEST", "the request was answered before its body had been read");
     // A read that waits ends with this, however long the stream itself takes to be cancelled.
@@ -91,7 +103,7 @@ export class Calls {
       this.#native.endUpload(call, true);
       const waits = this.#waiting.get(call);
       if (waits !== undefined) {
-        waits.request.signal.removeEventListener("abort", waits.aborted);
+        waits.call.signal.removeEventListener("abort", waits.aborted);
         this.#waiting.delete(call);
         this.#native.cancel(call);
         waits.reject(error);
@@ -99,27 +111,8 @@ export class Calls {
     }
     await ended;
   }
-
-  #streamed({ status, head }: NativeResponse, stream: number, signal: AbortSignal, ended: () => void): Response {
-    const source = {
-      piece: () => fromNative(this.#native.piece(stream)) as Promise<Uint8Array<ArrayBuffer> | null>,
-      end: () => this.#native.endStream(stream),
-    };
-    const Response = takenResponse();
-    const body = streamedBody(source, signal, ended) as ReadableStream<Uint8Array<ArrayBuffer>>;
-    return new Response(body, { status, headers: headersOf(head) });
-  }
 }
 
 function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
-}
-
-/** The lines of a request's head, as the addon takes them. The host is in the URL. */
-function head({ method, url, headers }: Request): string {
-  let lines = `${method}\n${url}\n`;
-  headers.forEach((value, name) => {
-    lines += `${name}\n${value}\n`;
-  });
-  return lines;
 }

@@ -1,30 +1,27 @@
 /** `Runtime.fetch`: checks of its arguments, aborting, and the end of a runtime. */
-import type { Runtime as NativeRuntime } from "@tenon/native";
+import type { NativeResponse } from "@tenon/native";
 import { TenonError } from "../errors.ts";
-import { WholeResponse } from "./answer.ts";
-import { Calls } from "./calls.ts";
-import { type Fetched, takenRequest } from "./platform.ts";
+import { headersOf, WholeResponse } from "./answer.ts";
+import type { Call, Calls } from "./calls.ts";
+import type { Exchanges } from "./exchanges.ts";
+import { type Fetched, takenRequest, takenResponse } from "./platform.ts";
 import { type Abortable, beginBody } from "./request-body.ts";
+import { streamedBody } from "./streamed-body.ts";
 
-/** The requests of this process in progress: the code of `Runtime.fetch`, and its end. */
+/** The code of `Runtime.fetch`. */
 export class Fetching {
-  readonly #calls: Calls;
-  readonly #running = new Set<Exchange>();
-  #idle: (() => void) | undefined;
+  readonly #exchanges: Exchanges;
 
-  constructor(runtime: NativeRuntime) {
-    this.#calls = new Calls(runtime);
+  constructor(exchanges: Exchanges) {
+    this.#exchanges = exchanges;
   }
 
   /** As `Runtime.fetch` has it. */
   async fetch(input: Fetched, init: RequestInit | undefined): Promise<Response> {
     const request = requestOf(input, init);
     const exchange = new Exchange(request);
-    this.#running.add(exchange);
-    const ended = () => {
-      this.#running.delete(exchange);
-      if (this.#running.size === 0) this.#idle?.();
-    };
+    const ended = this.#exchanges.begin(exchange);
+    const { calls } = this.#exchanges;
     let streams = false;
     try {
       if (exchange.aborted) throw exchange.reason;
@@ -33,7 +30,8 @@ export class Fetching {
         if (body !== undefined && "reader" in body) body.reader.cancel(exchange.reason).catch(() => {});
         throw exchange.reason;
       }
-      const answer = await this.#calls.send(exchange as unknown as Request, body, ended);
+      // In this turn of the event loop, so that a stream is ended when the request is aborted from now on.
+      const answer = await calls.send(exchange, body, (response) => answerOf(calls, response, exchange, ended));
       streams = !(answer instanceof WholeResponse);
       // Modules may answer HEAD as they answer GET. The sender of the answer omits the body (RFC 9110, section 9.3.2),
       // which hyper does on a connection.
@@ -42,29 +40,26 @@ export class Fetching {
       if (!streams) ended();
     }
   }
+}
 
-  /**
-   * Resolves when running requests have been answered, with streams to their end; after `timeoutMs` they are cut off.
-   */
-  async end(timeoutMs: number): Promise<void> {
-    if (this.#running.size === 0) return;
-    const idle = new Promise<void>((resolve) => {
-      this.#idle = resolve;
-    });
-    const cut = new TenonError("RESPONSE", "the runtime was closed before the request was answered");
-    const late = setTimeout(() => {
-      for (const exchange of this.#running) exchange.end(cut);
-    }, timeoutMs);
-    await idle;
-    clearTimeout(late);
-  }
+/** A streamed answer is a `Response` of Node; `ended` is called at its end. */
+function answerOf(
+  calls: Calls,
+  { status, head, body, stream }: NativeResponse,
+  signal: Abortable,
+  ended: () => void,
+): WholeResponse | Response {
+  if (stream === undefined) return new WholeResponse(status, head, body);
+  const Response = takenResponse();
+  const pieces = streamedBody(calls.stream(stream), signal, ended) as ReadableStream<Uint8Array<ArrayBuffer>>;
+  return new Response(pieces, { status, headers: headersOf(head) });
 }
 
 /**
  * A request for {@link Calls}. Its signal is aborted with the request's own, and when the runtime ends. It implements
  * that signal itself, because a real `AbortSignal` that follows two others would cost a quarter of a small call.
  */
-class Exchange implements Abortable {
+class Exchange implements Abortable, Call {
   readonly #request: Request;
   #ended: TenonError | undefined;
   #listener: (() => void) | undefined;
@@ -73,16 +68,14 @@ class Exchange implements Abortable {
     this.#request = request;
   }
 
-  get method(): string {
-    return this.#request.method;
-  }
-
-  get url(): string {
-    return this.#request.url;
-  }
-
-  get headers(): Headers {
-    return this.#request.headers;
+  /** The host is in the URL. */
+  get head(): string {
+    const { method, url, headers } = this.#request;
+    let lines = `${method}\n${url}\n`;
+    headers.forEach((value, name) => {
+      lines += `${name}\n${value}\n`;
+    });
+    return lines;
   }
 
   get signal(): this {

@@ -4,6 +4,9 @@ import { types } from "node:util";
 /** An `AbortSignal`, or an object that is used like one. */
 export type Abortable = Pick<AbortSignal, "aborted" | "reason" | "addEventListener" | "removeEventListener">;
 
+/** The reader of a stream, or an object that is used like one. */
+export type BodyReader = Pick<ReadableStreamDefaultReader<Uint8Array>, "read" | "cancel">;
+
 type Read = Awaited<ReturnType<ReadableStreamDefaultReader<Uint8Array>["read"]>>;
 
 /** A body that is not there as a whole: what has been read of it, and the rest. */
@@ -11,7 +14,7 @@ export interface BodyRest {
   readonly pieces: readonly Uint8Array[];
   /** The read that waits. */
   readonly waiting: Promise<Read> | undefined;
-  readonly reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly reader: BodyReader;
 }
 
 /** The most bytes that are read before a request is sent; a server reads as many before it calls a module (`STREAMED_BYTES`). */
@@ -29,7 +32,11 @@ const MAX_PIECE = 256 * 1024;
 export async function beginBody({ body, bodyUsed }: Request): Promise<Buffer | BodyRest> {
   if (body === null) return Buffer.alloc(0);
   if (bodyUsed || body.locked) throw new TypeError("Body is unusable: Body has already been read");
-  const reader = body.getReader();
+  return readAhead(body.getReader());
+}
+
+/** Reads a body from its beginning, as {@link beginBody}. */
+export async function readAhead(reader: BodyReader): Promise<Buffer | BodyRest> {
   const pieces: Uint8Array[] = [];
   let length = 0;
   while (length <= MAX_AHEAD) {
@@ -80,7 +87,7 @@ async function atOnce<T>(promise: Promise<T>): Promise<T | undefined> {
   }
 }
 
-function checked(piece: unknown, reader: BodyRest["reader"]): Uint8Array {
+function checked(piece: unknown, reader: BodyReader): Uint8Array {
   if (types.isUint8Array(piece)) return piece;
   const error = new TypeError("a body consists of Uint8Arrays");
   reader.cancel(error).catch(() => {});

@@ -3,8 +3,12 @@ import type { Runtime as NativeRuntime, Server as NativeServer } from "@tenon/na
 import { TenonError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import { compilerCommand, fromNative, native } from "../native.ts";
+import { Exchanges } from "./exchanges.ts";
 import type { Fetching } from "./fetching.ts";
 import { InProcessSidecars } from "./in-process.ts";
+import { headOf, type Incoming, type Outgoing, peerOf } from "./listener/incoming.ts";
+import type { Handled } from "./listener/listener.ts";
+import type { NodeRequest, NodeResponse } from "./listener/node-http.ts";
 import { LogDelivery, type LogRecord } from "./log.ts";
 import { isFile, isSource, type ModuleFile, pathOf } from "./module-source.ts";
 // Imported with the package, before a server can replace the globals; `fetching.ts` is imported at the first `fetch`.
@@ -25,7 +29,17 @@ import {
   wholeModules,
 } from "./runtime-options.ts";
 
-export type { InProcessSidecar, ListenOptions, LogRecord, ModuleFile, ModuleLimits, ModuleOptions, RuntimeOptions };
+export type {
+  InProcessSidecar,
+  ListenOptions,
+  LogRecord,
+  ModuleFile,
+  ModuleLimits,
+  ModuleOptions,
+  NodeRequest,
+  NodeResponse,
+  RuntimeOptions,
+};
 
 /** A page that is served from memory. */
 export interface Page {
@@ -73,8 +87,11 @@ export class Runtime {
   #options: RuntimeOptions;
   readonly #scheme: "http" | "https";
   readonly #shutdownTimeoutMs: number;
+  readonly #writeTimeoutMs: number;
+  #exchanges: Exchanges | undefined;
   #loading: Promise<Fetching> | undefined;
   #fetching: Fetching | undefined;
+  #listening: Promise<typeof import("./listener/listener.ts")> | undefined;
   /** Maps each server to whether it serves operations alone. */
   readonly #servers = new Map<NativeServer, boolean>();
   /** Keeps the process alive while there is a server: the addon's own does not. */
@@ -95,6 +112,7 @@ export class Runtime {
     this.#options = options;
     this.#scheme = options.tls === undefined ? "http" : "https";
     this.#shutdownTimeoutMs = options.shutdownTimeoutMs ?? limits.shutdown_timeout_ms.default;
+    this.#writeTimeoutMs = options.writeTimeoutMs ?? limits.write_timeout_ms.default;
   }
 
   /**
@@ -245,6 +263,62 @@ export class Runtime {
   }
 
   /**
+   * Answers a request of Node's `http`, and so of Express and Fastify (`reply.raw`): `createServer(runtime.handle)`, `app.use(runtime.handle)`.
+   * It need not be called as a method.
+   *
+   * It answers everything itself, failures with problem details, and never throws or rejects. Bodies are streamed in both directions
+   * with back-pressure. When the client leaves, the request is cancelled in the module; when the module's stream breaks off, the
+   * connection ends. `req.ip` of the SDK is the client's.
+   *
+   * It must come before middleware that reads bodies, such as `express.json()`. Headers that middleware set on the response are sent
+   * as well.
+   *
+   * @param next called, instead of an answer, when the request is for no module: its path is neither `/run/<module>` nor below a
+   *   mount. Without it, such a request is answered as a server would: `/health`, `/ready`, `/metrics`, otherwise 404.
+   * @returns a promise that resolves when the answer has left or the client has, or `next` was called
+   */
+  readonly handle = (request: NodeRequest, response: NodeResponse, next?: () => void): Promise<void> => {
+    const [incoming, outgoing] = [request as Incoming, response as Outgoing];
+    const peer = peerOf(incoming);
+    let head = "";
+    let failure: unknown;
+    try {
+      head = headOf(incoming);
+    } catch (error) {
+      failure = error;
+    }
+    if (next === undefined || (failure === undefined && this.#isForModule(head, peer)))
+      return this.#answer({ incoming, outgoing, head, ...(peer && { peer }) }, failure);
+    // Errors of `next` are its own.
+    next();
+    return Promise.resolve();
+  };
+
+  async #answer(request: Pick<Handled, "incoming" | "outgoing" | "head" | "peer">, failure: unknown): Promise<void> {
+    const isLast = this.#closing !== undefined;
+    this.#listening ??= import("./listener/listener.ts");
+    const { answer } = await this.#listening;
+    await answer(
+      isLast ? undefined : this.#begun(),
+      { ...request, isLast, writeTimeoutMs: this.#writeTimeoutMs },
+      failure,
+    );
+  }
+
+  #isForModule(head: string, peer: ReturnType<typeof peerOf>): boolean {
+    if (this.#left === undefined) return this.#runtime.isForModule(head, peer);
+    const [, path = ""] = head.split("\n");
+    const [, name] = /^\/run\/([^/?]+)/.exec(path) ?? [];
+    return name !== undefined && this.#left.modules.includes(name);
+  }
+
+  /** The requests of this process. */
+  #begun(): Exchanges {
+    this.#exchanges ??= new Exchanges(this.#runtime);
+    return this.#exchanges;
+  }
+
+  /**
    * Listens for HTTP. As with a server of Node's own, the process does not end by itself until {@link close} is called.
    *
    * @throws TenonError `CONFIG`, `ADDRESS_IN_USE` or `LISTEN`, the last one also when the runtime is closed
@@ -318,7 +392,9 @@ export class Runtime {
 
   async #close(): Promise<void> {
     // A `fetch` that waits for its code to be loaded continues before this does.
-    const fetches = this.#loading?.then((fetching) => fetching.end(this.#shutdownTimeoutMs));
+    const fetches = Promise.all([this.#loading, this.#listening]).then(() =>
+      this.#exchanges?.end(this.#shutdownTimeoutMs),
+    );
     try {
       await Promise.all([fetches, ...[...this.#servers.keys()].map((server) => server.close())]);
       await fromNative(this.#runtime.flush());
@@ -335,7 +411,7 @@ export class Runtime {
   /** Loaded when it is wanted: Node's `Response` alone takes a fifth of the time in which a server starts. */
   #load(): Promise<Fetching> {
     this.#loading ??= import("./fetching.ts").then(({ Fetching }) => {
-      this.#fetching = new Fetching(this.#runtime);
+      this.#fetching = new Fetching(this.#begun());
       return this.#fetching;
     });
     return this.#loading;

@@ -41,6 +41,7 @@ pub use config::{Isolation, LimitKey, Limits, ModulePolicy, ModuleSource, Runtim
 pub use error::RuntimeError;
 pub use executor::inline_poll::InlinePoll;
 pub use module::engine::{compile_ahead, compile_child, compile_shared, install_shared, precompile};
+pub use request::origin::Peer;
 pub use request::pages::Page;
 pub use response::{BodyError, ResponseBody};
 pub use runtime::{Runtime, SentAgain};

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::header::HeaderValue;
+use http::request::Parts;
 use http::{Request, Response, StatusCode};
 use http_body::Body;
 use http_body_util::BodyExt;
@@ -34,9 +35,11 @@ use crate::module::loader::{Loader, Targets, Turns};
 use crate::module::registry::Registry;
 use crate::module::sidecars;
 use crate::request::client::Client;
+use crate::request::origin::Peer;
 use crate::request::pages::{Page, Pages};
 use crate::request::problem::Problem;
 use crate::request::request_id;
+use crate::request::route::Route;
 use crate::response::ResponseBody;
 use crate::telemetry::exchange::{Exchange, Telemetry};
 use crate::telemetry::metrics::{Format, Metrics, PoolUsage};
@@ -382,6 +385,30 @@ impl Runtime {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         self.handle_for(&self.shared.program, request).await
+    }
+
+    /// Answers one request that reached the program on a connection of its own, as [`Self::handle`] does.
+    pub async fn handle_from<B>(&self, peer: Peer, request: Request<B>) -> Response<ResponseBody>
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        self.handle_for(&self.shared.program.on_behalf_of(Some(peer)), request).await
+    }
+
+    /// Reports whether a request is for a module, whatever its state is, and not for the runtime itself or for nobody.
+    #[must_use]
+    pub fn is_for_module(&self, peer: Option<Peer>, parts: &Parts) -> bool {
+        match Route::of(&parts.uri) {
+            Route::Module { name, .. } => {
+                self.shared.registry.get(name).is_some() || self.shared.pages.is_broken(name)
+            }
+            Route::None => {
+                let origin = self.shared.program.on_behalf_of(peer).origin(parts, &self.shared.trusted_proxies);
+                self.shared.registry.mounted(origin.host(), parts.uri.path()).is_some()
+            }
+            _ => false,
+        }
     }
 
     /// Answers one request of a client.

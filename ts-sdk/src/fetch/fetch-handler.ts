@@ -1,6 +1,6 @@
 /** Answers requests with an app that speaks `fetch`. */
 
-import { environmentKey, WARM_UP } from "../abi.ts";
+import { environmentKey, SECRET_PREFIX, WARM_UP } from "../abi.ts";
 import { hideInReports, reportError } from "../app/report.ts";
 import { send } from "../app/send.ts";
 import { encodeValue } from "../http/headers.ts";
@@ -9,7 +9,7 @@ import { failure, problem } from "../http/problem.ts";
 import { problemResponse } from "../http/response.ts";
 import { isBodiless } from "../http/status.ts";
 import { takeUploads } from "../http/upload.ts";
-import { isReserved, platform, SECRET_PREFIX } from "../platform.ts";
+import { isReserved, platform } from "../platform.ts";
 import type { RawRequest, RawResponse } from "../raw.ts";
 import { partialBody, readAhead } from "./answer-body.ts";
 import { Body, bytesOf } from "./classes/body.ts";

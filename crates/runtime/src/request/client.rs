@@ -62,6 +62,11 @@ impl Client {
         Self { account, uploads: None, timeout, local: false, serves: Serves::Everything, peer: None }
     }
 
+    /// The same program, for a request that reached it on a connection of its own.
+    pub(crate) fn on_behalf_of(&self, peer: Option<Peer>) -> Self {
+        Self { peer, ..self.clone() }
+    }
+
     /// The requests that its listener answers.
     pub(crate) fn serves(&self) -> Serves {
         self.serves

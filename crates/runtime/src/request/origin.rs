@@ -25,10 +25,11 @@ const MAX_PREFIX: usize = 1024;
 
 /// The other end of a connection.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Peer {
-    pub(crate) address: IpAddr,
+pub struct Peer {
+    /// Its address.
+    pub address: IpAddr,
     /// Reports whether the connection is encrypted.
-    pub(crate) secure: bool,
+    pub secure: bool,
 }
 
 /// The facts of one request. The default is that of a call without a request.
