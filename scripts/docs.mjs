@@ -11,3 +11,4 @@ if (isStale("docs/node_modules/.package-lock.json", ["docs/package.json", "docs/
   run("npm", ["ci", "--prefix", "docs", "--no-audit", "--no-fund", "--loglevel=error"]);
 }
 run(execPath, ["docs/node_modules/vitepress/bin/vitepress.js", command, "docs", ...options]);
+if (command === "build") say("The site is in docs/.vitepress/dist. To look at it: npm run docs -- preview");

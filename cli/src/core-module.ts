@@ -20,8 +20,12 @@ export function refuseCoreModule(bytes: Uint8Array, file: string): void {
   );
 }
 
-/** The same for a file. One that cannot be read is reported when it is loaded. */
-export function refuseCoreFile(file: string): void {
+/**
+ * The same for a file. One that cannot be read is reported when it is loaded.
+ *
+ * @param shown its name in the error
+ */
+export function refuseCoreFile(file: string, shown: string = file): void {
   let descriptor: number;
   try {
     descriptor = openSync(file, "r");
@@ -31,7 +35,7 @@ export function refuseCoreFile(file: string): void {
   try {
     const bytes = Buffer.alloc(head.length);
     readSync(descriptor, bytes, 0, bytes.length, 0);
-    refuseCoreModule(bytes, file);
+    refuseCoreModule(bytes, shown);
   } finally {
     closeSync(descriptor);
   }

@@ -10,6 +10,7 @@ import {
   polyfillsFolder,
   referenceFolder,
 } from "./guest-folders.ts";
+import { Importers } from "./importers.ts";
 import type { Injections } from "./injections.ts";
 import { packageFolderOf, packageNameOf } from "./packages.ts";
 import { type Use, type UsesOf, usesReader } from "./used-names.ts";
@@ -90,11 +91,13 @@ export function nodeModules(injections: Injections): Plugin {
       const names = new Set(builtinModules);
       // A file may import many modules, and is the same for as long as this bundle is made.
       const usesOf = usesReader();
-      onResolve({ filter: /^(node:)?[a-z]/ }, async (args) => {
+      const importers = new Importers();
+      onResolve({ filter: /^@?[a-z]/i }, async (args) => {
+        importers.note(args);
         const name = nameOf(args, names);
         if (name === undefined) return undefined;
         if (name === "abort-controller") return { path: name, namespace };
-        if (!Object.hasOwn(served, name)) return refuse(name, args, injections, usesOf);
+        if (!Object.hasOwn(served, name)) return refuse(name, args, injections, usesOf, importers);
         return resolveServed(name, args, injections, usesOf);
       });
       onResolve({ filter: /^tenon-(?:entry|platform|polyfills|reference):/ }, ({ path }) => {
@@ -128,12 +131,14 @@ async function refuse(
   { path, importer, kind }: OnResolveArgs,
   injections: Injections,
   usesOf: UsesOf,
+  importers: Importers,
 ): Promise<OnResolveResult> {
   if (kind === "require-call" && isInTry(await usesOf(importer), path)) return { path, external: true };
   injections.refusedBy.add(packageFolderOf(importer) ?? "");
   const text = `"${path}" is a module of Node that a component cannot have`;
   const detail = (advice.find(([names]) => names.test(name)) as (typeof advice)[number])[1];
-  return { errors: [{ text, notes: [{ text: detail }] }] };
+  const chain = importers.chainTo(importer);
+  return { errors: [{ text, notes: [{ text: detail }, ...(chain === undefined ? [] : [{ text: chain }])] }] };
 }
 
 /** Tells whether every `require` of a module is tried, so that the package goes on without it. */

@@ -1,6 +1,7 @@
 /** A plugin that checks sources, and loads them without documentation. */
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { dirname, extname, relative } from "node:path";
+import { dirname, extname, join, relative } from "node:path";
 import type { Loader, PartialMessage, Plugin } from "esbuild";
 import { systemReason } from "../errors.ts";
 import { type Absent, absentUses } from "./absent.ts";
@@ -26,14 +27,14 @@ export function sources(injections: Injections, project: string): Plugin {
       onLoad({ filter: /\.[cm]?[jt]sx?$/ }, async ({ path }) => {
         const ofSdk = await usesSdk(path);
         const inProject = !relative(project, path).startsWith("..");
-        if (!ofSdk && !inProject) return undefined;
+        const packageName = packageNameOf(path);
+        if (!ofSdk && !inProject && packageName === undefined) return undefined;
         let text: string;
         try {
           text = await readFile(path, "utf8");
         } catch (error) {
           return { errors: [{ text: `cannot read ${relative(process.cwd(), path)}: ${systemReason(error)}` }] };
         }
-        const packageName = packageNameOf(path);
         // formatjs is what adds Intl.
         const isChecked = inProject && !packageName?.startsWith("@formatjs/intl-");
         const absent = isChecked ? absentUses(path, text, injections.locales) : [];
@@ -45,12 +46,35 @@ export function sources(injections: Injections, project: string): Plugin {
           if (packageName === undefined || !isWarning) injections.warn(`${place}: ${text}; ${remedy}`);
         }
         // esbuild itself loads unchanged files, because it applies a package's settings for them.
-        if (!ofSdk) return undefined;
+        if (!ofSdk) return packageName === undefined ? undefined : withoutLostMap(path, text);
         const contents = await withoutDocs(path, text, names);
         return { contents, loader: extname(path).replace(/^\.[cm]?/, "") as Loader };
       });
     },
   };
+}
+
+/**
+ * The text of a package's file without the reference to a source map whose sources were not published. esbuild would cite them in
+ * stacks, such as `node_modules/src/session.ts`. Undefined for a file that stays as it is.
+ */
+async function withoutLostMap(path: string, text: string): Promise<{ contents: string; loader: Loader } | undefined> {
+  const [comment, , url = ""] = /(\n\/\/|\n\/\*)[#@] sourceMappingURL=([^\s*]+)(?: *\*\/)?\s*$/.exec(text) ?? [];
+  if (comment === undefined || url.startsWith("data:") || (await hasSources(join(dirname(path), url))))
+    return undefined;
+  return { contents: text.slice(0, -comment.length), loader: extname(path).replace(/^\.[cm]?/, "") as Loader };
+}
+
+async function hasSources(map: string): Promise<boolean> {
+  try {
+    const { sources = [], sourceRoot = "" } = JSON.parse(await readFile(map, "utf8")) as {
+      sources?: string[];
+      sourceRoot?: string;
+    };
+    return sources.every((source) => existsSync(join(dirname(map), sourceRoot, source)));
+  } catch {
+    return false;
+  }
 }
 
 function messageOf({ text, remedy, ...place }: Absent, project: string, path: string): PartialMessage {

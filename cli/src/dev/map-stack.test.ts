@@ -55,13 +55,6 @@ test("finds the places in the sources, and shows the lines around the first of t
   expect(mapStack(stack.join("\n"), map).split("\n")).toEqual([
     "Uncaught exception in handler read",
     "RangeError: empty",
-    "    at check (src/check.ts:3:26)",
-    "    at read (src/handler.ts:3:10)",
-    "    at read (src/handler.ts:3:10)",
-    "    at (src/handler.ts:3:10)",
-    "    at apply (native)",
-    "export_handler$handle@/__bindings.js:380:36",
-    "nowhere@p.js:9999:1",
     "",
     "src/check.ts:3:26",
     "     1 | export function check(text: string): string {",
@@ -69,5 +62,13 @@ test("finds the places in the sources, and shows the lines around the first of t
     '>    3 |   if (text === "") throw new RangeError("empty");',
     "     4 |   return text;",
     "     5 | }",
+    "",
+    "    at check (src/check.ts:3:26)",
+    "    at read (src/handler.ts:3:10)",
+    "    at read (src/handler.ts:3:10)",
+    "    at (src/handler.ts:3:10)",
+    "    at apply (native)",
+    "export_handler$handle@/__bindings.js:380:36",
+    "nowhere@p.js:9999:1",
   ]);
 });

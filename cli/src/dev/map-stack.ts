@@ -6,8 +6,8 @@ export interface RawSourceMap {
 }
 
 /**
- * Maps the positions in a stack of the component's engine to the sources. Appends the lines around the first position
- * in the user's own code. Its text is embedded in a page, so it is one function without outside references.
+ * Maps the positions in a stack of the component's engine to the sources. Puts the lines around the first position
+ * in the user's own code above the stack. Its text is embedded in a page, so it is one function without outside references.
  *
  * @param stack lines such as `read@shop.js:1203:9` or `    at read (shop.js:1203:9)`; other lines stay as they are
  */
@@ -62,5 +62,8 @@ export function mapStack(stack: string, map: RawSourceMap): string {
     }
     return `    at ${name === "" ? "" : `${name} `}(${file}:${at + 1}:${within + 1})`;
   });
-  return `${mapped.join("\n")}${frame === undefined ? "" : `\n\n${frame}`}`;
+  if (frame === undefined) return mapped.join("\n");
+  // Between the message and the stack, so that nobody has to scroll to it.
+  const begins = mapped.findIndex((each, at) => each !== stack.split("\n")[at] || /^ {4}at /.test(each));
+  return [...mapped.slice(0, begins), "", frame, "", ...mapped.slice(begins)].join("\n");
 }

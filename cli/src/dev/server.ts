@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { setTimeout } from "node:timers/promises";
+import { refuseCoreFile } from "../core-module.ts";
 import { type ModuleOptions, Runtime } from "../embed/runtime.ts";
 import { TenonError } from "../errors.ts";
 import { toolsPages } from "../mcp/tools-page.ts";
@@ -176,10 +177,11 @@ export class DevServer {
   /** Serves the module's OpenAPI document, the page that shows it, and that of its tools. */
   showDocument(json: string): void {
     const specUrl = `/run/${this.#name}/${schemaFile}`;
-    this.runtime.setPage(specUrl, { contentType: "application/json", body: json });
-    for (const { path, ...page } of referencePage({ title: this.#name, specUrl })) this.runtime.setPage(path, page);
     const { folder } = this.#project;
-    for (const { path, ...page } of toolsPages({ name: this.#name, folder })) this.runtime.setPage(path, page);
+    // They are no requests of the module, which the page of the services lists.
+    this.runtime.setPage(specUrl, { contentType: "application/json", body: json, unlisted: true });
+    const pages = [...referencePage({ title: this.#name, specUrl }), ...toolsPages({ name: this.#name, folder })];
+    for (const { path, ...page } of pages) this.runtime.setPage(path, { ...page, unlisted: true });
   }
 
   /** Loads or reloads a component of `modules/`. Returns whether it can be served. */
@@ -209,6 +211,7 @@ export class DevServer {
 
   async #loadOrReport(name: string, file: string): Promise<boolean> {
     try {
+      refuseCoreFile(file, "it");
       await this.#load(name, file);
       return true;
     } catch (error) {
@@ -219,7 +222,8 @@ export class DevServer {
   }
 
   #report(place: string, error: unknown): void {
-    this.#terminal.failure(`${place}: ${error instanceof Error ? error.message : String(error)}`);
+    const hint = error instanceof TenonError ? error.hint : undefined;
+    this.#terminal.failure(`${place}: ${error instanceof Error ? error.message : String(error)}`, hint);
   }
 
   /** Stops listening, and resolves when running requests are done. */

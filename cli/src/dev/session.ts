@@ -10,13 +10,14 @@ import { Latest } from "../latest.ts";
 import { sidecarVariable } from "../project/config/addresses.ts";
 import type { Config } from "../project/config.ts";
 import { configFile, type Project, requireProject } from "../project/project.ts";
-import { environmentFile, withEnvironmentFile } from "../project/secrets.ts";
+import { availableSecrets, environmentFile, withEnvironmentFile } from "../project/secrets.ts";
 import { servingOptions } from "../project/serving.ts";
 import { hasSidecar, tasksOf } from "../project/tasks.ts";
 import { requireTls } from "../project/tls.ts";
 import { fixedKeys } from "../serve/fixed-keys.ts";
 import type { Terminal } from "../terminal.ts";
 import { Builder, type Built } from "./builder.ts";
+import { pendingMigrations } from "./migrations.ts";
 import { listenNear, servicesPort } from "./ports.ts";
 import { othersRunning, RunningSign } from "./running.ts";
 import { DevServer, docsPath, type Serving } from "./server.ts";
@@ -56,6 +57,8 @@ export class DevSession {
   #server: DevServer | undefined;
   #watching: Watching | undefined;
   #consumers: Consumers | undefined;
+  /** The pending migrations that were reported last. */
+  #mentioned = "";
   /** True when the newest configuration could not be served. */
   #isOutdated = false;
   /** The end of former servers. */
@@ -103,7 +106,24 @@ export class DevSession {
     }
     await this.#serve();
     this.#watching = await watch(this.#project, (paths) => this.changed(paths));
+    await this.#mentionMigrations();
     await this.rebuild();
+  }
+
+  /** Reports migrations that were not applied, because requests fail without their tables. */
+  async #mentionMigrations(): Promise<void> {
+    const { config, folder } = this.#project;
+    if (
+      this.#services === undefined ||
+      Object.keys(config.sidecars).some((name) => sidecarVariable(name) === sidecarVariable("db"))
+    )
+      return;
+    const pending = await pendingMigrations(folder, this.#services.url);
+    if (pending.length === 0 || pending.join() === this.#mentioned) return;
+    this.#mentioned = pending.join();
+    const [first, ...more] = pending;
+    const shown = `${first}${more.length > 0 ? ` and ${more.length} more` : ""}`;
+    this.#terminal.note("Migrations", `${shown} not applied yet; \`tenon migrate\` applies them`);
   }
 
   /** Builds after the running build, which is ended soon. */
@@ -159,6 +179,7 @@ export class DevSession {
         await this.#server?.swap(component, this.#builds);
       });
       await this.#document(signal);
+      await this.#mentionMigrations();
     } catch (error) {
       // The build of the newer changes follows, if there is one.
       if (!signal.aborted) throw error;
@@ -267,7 +288,15 @@ export class DevSession {
     const taken = new Set(Object.keys(config.sidecars).map(sidecarVariable));
     const clients = sidecarKindNames.flatMap((kind) => sidecarKind(kind).client ?? []);
     const own = clients.filter((name) => !taken.has(sidecarVariable(name)));
-    const named = servingOptions(config, folder, withEnvironmentFile(folder, process.env));
+    const environment = withEnvironmentFile(folder, process.env);
+    // Most routes work without them, and a new `.env` takes effect at once.
+    const { values, problem } = availableSecrets(config.secrets, folder, environment);
+    if (problem !== undefined) {
+      this.#terminal.failure(problem.message, problem.hint);
+      this.#terminal.note("Secrets", "the module is served without them: secret() throws until they are there");
+    }
+    const secrets = Object.fromEntries(Object.entries(config.secrets).filter(([name]) => Object.hasOwn(values, name)));
+    const named = servingOptions({ ...config, secrets }, folder, environment);
     return { ...named, sidecars: { ...Object.fromEntries(own.map((name) => [name, url])), ...named.sidecars } };
   }
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parseConfig } from "./config.ts";
-import { resolveSecrets, withEnvironmentFile } from "./secrets.ts";
+import { availableSecrets, resolveSecrets, withEnvironmentFile } from "./secrets.ts";
 
 let folder: string;
 beforeAll(() => {
@@ -124,4 +124,27 @@ test("a secret in the wrong section is not repeated", () => {
     expect(() => parse(text), text).not.toThrow(/canary/);
   }
   expect(() => parse("[server]\nprot = 3000")).toThrow(/4 \| prot = 3000/);
+});
+
+test("one that is not set has its line in tenon.toml, and a hint at .env", () => {
+  const own = mkdtempSync(join(tmpdir(), "tenon-secrets-"));
+  writeFileSync(join(own, "tenon.toml"), '[project]\nname = "a"\n[secrets]\nKEY = "env:A_KEY"\n');
+  const missing = (environment: Record<string, string>) => {
+    try {
+      return resolveSecrets({ KEY: "env:A_KEY" }, own, environment);
+    } catch (error) {
+      return error;
+    }
+  };
+  expect(missing({})).toMatchObject({
+    message: expect.stringMatching(/tenon\.toml:4: secrets\.KEY: the environment variable A_KEY is not set$/),
+    hint: "set A_KEY in the environment, or for `tenon dev` in the file .env beside tenon.toml",
+  });
+  writeFileSync(join(own, ".env"), "A_KEY=canary\n");
+  expect(missing({})).toMatchObject({
+    hint: ".env is for `tenon dev`: set A_KEY in the environment, such as with `set -a; . ./.env; set +a`",
+  });
+  expect(missing(withEnvironmentFile(own, {}) as Record<string, string>)).toEqual({ KEY: "canary" });
+  expect(availableSecrets({ KEY: "env:A_KEY", B: "env:B" }, own, { B: "b" })).toMatchObject({ values: { B: "b" } });
+  rmSync(own, { recursive: true });
 });

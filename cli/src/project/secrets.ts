@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { systemReason, TenonError } from "../errors.ts";
 import { readTextFile } from "../text-file.ts";
+import { placeOfKey } from "./place-of-key.ts";
 
 /** Variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -28,15 +29,53 @@ export function resolveSecrets(
   environment: Environment,
   section = "secrets",
 ): Record<string, string> {
+  const { values, problem } = availableSecrets(sources, folder, environment, section);
+  if (problem !== undefined) throw problem;
+  return values;
+}
+
+/** Does the same, and returns what is available beside the error about the others. */
+export function availableSecrets(
+  sources: Readonly<Record<string, string>>,
+  folder: string,
+  environment: Environment,
+  section = "secrets",
+): { readonly values: Record<string, string>; readonly problem?: TenonError } {
   const problems: string[] = [];
+  const missing: string[] = [];
   const values = Object.entries(sources).flatMap(([name, source]) => {
     const found = valueAt(source, folder, environment);
     if ("value" in found) return [[name, found.value] as const];
-    problems.push(`${section}.${name}: ${found.problem}`);
+    problems.push(`${placeOfKey(folder, section, name)}${section}.${name}: ${found.problem}`);
+    if (source.startsWith("env:")) missing.push(source.slice("env:".length));
     return [];
   });
-  if (problems.length > 0) throw new TenonError("CONFIG", problems.join("\n"));
-  return Object.fromEntries(values);
+  const available = Object.fromEntries(values);
+  if (problems.length === 0) return { values: available };
+  return {
+    values: available,
+    problem: new TenonError("CONFIG", problems.join("\n"), missingHint(missing, folder, environment)),
+  };
+}
+
+/** How to set variables that are not set; undefined when there are none. */
+export function missingHint(names: readonly string[], folder: string, environment: Environment): string | undefined {
+  if (names.length === 0) return undefined;
+  const inFile = Object.keys(variablesOf(folder)).filter(
+    (name) => names.includes(name) && environment[name] === undefined,
+  );
+  if (inFile.length > 0)
+    return `${environmentFile} is for \`tenon dev\`: set ${inFile.join(", ")} in the environment, such as with \`set -a; . ./${environmentFile}; set +a\``;
+  return `set ${names.join(", ")} in the environment, or for \`tenon dev\` in the file ${environmentFile} beside tenon.toml`;
+}
+
+/** The variables of `.env` in a folder; none when it is missing or cannot be read. */
+export function variablesOf(folder: string): Environment {
+  try {
+    return variablesIn(readTextFile(join(folder, environmentFile)));
+  } catch {
+    return {};
+  }
 }
 
 /**

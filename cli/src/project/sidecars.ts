@@ -3,7 +3,8 @@ import { resolve } from "node:path";
 import type { Sidecars } from "../embed/runtime-options.ts";
 import { TenonError } from "../errors.ts";
 import type { InProcessTable } from "./config/in-process.ts";
-import { type Environment, valueAt } from "./secrets.ts";
+import { placeOfKey } from "./place-of-key.ts";
+import { type Environment, missingHint, valueAt } from "./secrets.ts";
 
 /**
  * The sidecars of a section.
@@ -19,6 +20,7 @@ export function resolveSidecars(
   section = "sidecars",
 ): Sidecars {
   const problems: string[] = [];
+  const missing: string[] = [];
   const sidecars = Object.entries(values).flatMap(([name, value]): (readonly [string, Sidecars[string]])[] => {
     if (typeof value === "string") return [[name, value]];
     const { url = "", urlFile, ...others } = value;
@@ -26,10 +28,12 @@ export function resolveSidecars(
     const isElsewhere = urlFile !== undefined || url.startsWith("env:");
     const found = isElsewhere ? valueAt(source, folder, environment) : { value: url };
     if ("value" in found) return [[name, { ...others, url: withFolder(found.value, folder) }]];
-    problems.push(`${section}.${name}: ${found.problem}`);
+    problems.push(`${placeOfKey(folder, section, name)}${section}.${name}: ${found.problem}`);
+    if (url.startsWith("env:")) missing.push(url.slice("env:".length));
     return [];
   });
-  if (problems.length > 0) throw new TenonError("CONFIG", problems.join("\n"));
+  if (problems.length > 0)
+    throw new TenonError("CONFIG", problems.join("\n"), missingHint(missing, folder, environment));
   return Object.fromEntries(sidecars);
 }
 

@@ -88,6 +88,7 @@ export async function filesToServe(
   project: Project | undefined,
 ): Promise<{ readonly files: readonly string[]; readonly named: readonly string[] }> {
   const more = project === undefined ? [] : await dependencies(project);
+  for (const file of more) refuseCoreFile(file, relative(process.cwd(), file));
   if (components.length > 0) {
     const hasSource = (component: string) => project?.config.modules[component]?.source !== undefined;
     const named = components

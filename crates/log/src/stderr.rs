@@ -1,12 +1,15 @@
 //! Standard error: readable lines or JSON.
 
 use std::borrow::Cow;
+use std::fmt::{self, Debug};
 use std::io::{self, IsTerminal, Write, stderr};
 use std::sync::OnceLock;
 
 use tenon_visible::{shown, shown_in_json};
 use tracing::Subscriber;
+use tracing::field::Field;
 use tracing::level_filters::LevelFilter;
+use tracing_subscriber::fmt::format::{Writer, debug_fn};
 use tracing_subscriber::fmt::layer;
 use tracing_subscriber::registry::LookupSpan;
 
@@ -47,10 +50,24 @@ where
     S: Subscriber + for<'span> LookupSpan<'span>,
 {
     let color = stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let readable =
-        layer().with_ansi(color).with_target(false).with_writer(|| Showing { out: stderr(), show: shown_text });
+    let readable = layer()
+        .fmt_fields(debug_fn(readable_field))
+        .with_ansi(color)
+        .with_target(false)
+        .with_writer(|| Showing { out: stderr(), show: shown_text });
     let json = layer().json().flatten_event(true).with_writer(|| Showing { out: stderr(), show: shown_in_json });
     [filtered(readable, || level_in(Format::Readable)), filtered(json, || level_in(Format::Json))]
+}
+
+/// Writes a field of a readable record: the message, `name=value`, and a stack, which is the last field, as a block of lines.
+fn readable_field(writer: &mut Writer<'_>, field: &Field, value: &dyn Debug) -> fmt::Result {
+    // An escape sequence could change other lines on a terminal.
+    let text = format!("{value:?}").replace('\u{1b}', "\\u{1b}");
+    match field.name() {
+        "message" => writer.write_str(&text),
+        "stack" => text.lines().try_for_each(|line| write!(writer, "\n    {line}")),
+        name => write!(writer, " {name}={text}"),
+    }
 }
 
 /// Writes records to `out` whose hidden characters are shown, so that nobody can hide a part of a line. A record is written

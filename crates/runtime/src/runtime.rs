@@ -400,9 +400,7 @@ impl Runtime {
     #[must_use]
     pub fn is_for_module(&self, peer: Option<Peer>, parts: &Parts) -> bool {
         match Route::of(&parts.uri) {
-            Route::Module { name, .. } => {
-                self.shared.registry.get(name).is_some() || self.shared.pages.is_broken(name)
-            }
+            Route::Module { name, .. } => self.shared.registry.get(name).is_some() || self.shared.pages.is_broken(name),
             Route::None => {
                 let origin = self.shared.program.on_behalf_of(peer).origin(parts, &self.shared.trusted_proxies);
                 self.shared.registry.mounted(origin.host(), parts.uri.path()).is_some()

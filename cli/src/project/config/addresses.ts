@@ -11,6 +11,9 @@ export function sidecarProblem(address: string): string | undefined {
       ? undefined
       : "needs an absolute path: unix:///path/to.sock, with three slashes";
   }
+  const [, kind] = stores.find(([scheme]) => scheme.test(address)) ?? [];
+  if (kind !== undefined)
+    return `must be http://host:port or unix:///path/to.sock; for this store itself write { run = "${kind}", url = "env:NAME" }`;
   if (!address.startsWith("http://")) return "must be http://host:port or unix:///path/to.sock";
   const [, host, port] = /^http:\/\/(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?\/?$/.exec(address) ?? [];
   if (host === undefined || !isHost(host))
@@ -18,6 +21,13 @@ export function sidecarProblem(address: string): string | undefined {
   if (port !== undefined && (Number(port) === 0 || Number(port) > 65_535)) return "has no port from 1 to 65535";
   return undefined;
 }
+
+/** URLs of stores, with the kind of the sidecar for each. */
+const stores: readonly (readonly [scheme: RegExp, kind: string])[] = [
+  [/^(?:postgres|postgresql|sqlite|mysql):/i, "sql"],
+  [/^rediss?:/i, "kv"],
+  [/^(?:s3|file):/i, "storage"],
+];
 
 /** Accepts names and IPv4 addresses, whose characters are checked already, and valid IPv6 addresses in brackets. */
 const isHost = (host: string) => !host.startsWith("[") || isIPv6(host.slice(1, -1));

@@ -1,5 +1,5 @@
 /** A sidecar in the server's process, as a table in `[sidecars]` and as an option of `Runtime.create`. */
-
+import { getStaticTOMLValue, parseTOML } from "toml-eslint-parser";
 import {
   hasOption,
   type SidecarKind,
@@ -27,6 +27,20 @@ export type InProcessTable = { readonly run: SidecarKind } & {
   readonly [N in Exclude<keyof Keys, "run"> as CamelCase<N>]?: Keys[N] extends Kind<infer T> ? T : never;
 };
 
+/** An inline table of TOML, or an object of JSON, as the text of a variable. */
+function tableOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    try {
+      const { value } = getStaticTOMLValue(parseTOML(`value = ${text.trim()}`)) as { readonly value?: unknown };
+      return value;
+    } catch {
+      return undefined;
+    }
+  }
+}
+
 /** An address, or a table. The table's keys are in camel case afterwards. */
 export const sidecarValue: Kind<string | InProcessTable> = {
   description: "an address, or a table with `run` and `url`",
@@ -36,7 +50,7 @@ export const sidecarValue: Kind<string | InProcessTable> = {
     const camel = Object.entries(value).map(([key, each]) => [Object.hasOwn(keys, key) ? camelCase(key) : key, each]);
     return Object.fromEntries(camel) as InProcessTable;
   },
-  fromText: (given) => given,
+  fromText: (given) => (/^\s*\{/.test(given) ? sidecarValue.read(tableOf(given)) : given),
   show: (value) => JSON.stringify(value),
   schema: {
     anyOf: [

@@ -21,7 +21,7 @@ use wasmtime_wasi_http::{
 use crate::config::Limits;
 use crate::instance::account::{Account, CALL_BYTES, Charge, PIECE_BYTES, beyond, fields_weight};
 use crate::instance::caller::Caller;
-use crate::instance::guest_log::{log_ends, without_control};
+use crate::instance::guest_log::{escaped, log_ends};
 use crate::instance::log_budget::Fit;
 use crate::instance::shared_state::SharedState;
 use crate::instance::transactions::{self, Transactions};
@@ -290,7 +290,7 @@ impl Outbound {
 
 /// Logs why a call failed, as far as its request may log.
 fn log(module: &ModuleInfo, caller: &Caller, why: &dyn Display) {
-    let text: String = format!("outbound request failed: {why}").chars().map(without_control).collect();
+    let text = escaped(&format!("outbound request failed: {why}"));
     let Some(Fit { text, ends_here }) = caller.log.take(&text) else { return };
     let (module, request_id) = (&*module.name, &*caller.request_id);
     tracing::warn!(module, request_id, "{text}");

@@ -104,9 +104,18 @@ impl GuestLog {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes to one of the streams.
+    /// Writes to one of the streams. A text with a stack, written at once, is one record.
     pub(crate) fn write_to(&self, stream: Stream, bytes: &[u8]) {
         let mut state = self.state();
+        if state.lines[stream as usize].is_empty()
+            && bytes.len() <= MAX_REPORT_BYTES
+            && bytes.windows(FRAME.len()).any(|part| part == FRAME.as_bytes())
+        {
+            let text = self.masks.apply(String::from_utf8_lossy(bytes));
+            if let Some(report) = Report::of(&text) {
+                return self.emit_report(&mut state, stream, &report);
+            }
+        }
         for byte in bytes {
             if state.budget.is_over() {
                 return;
@@ -143,18 +152,11 @@ impl GuestLog {
     /// Logs a line, without secrets, as far as the request may log. Control characters are escaped, because they could change other lines on a
     /// terminal.
     fn emit(&self, state: &mut State, stream: Stream) {
-        let line = &mut state.lines[stream as usize];
-        let text: String = self.masks.apply(String::from_utf8_lossy(line)).chars().map(without_control).collect();
-        line.clear();
-        let text = self.module.source_map.apply(&text);
+        let line = std::mem::take(&mut state.lines[stream as usize]);
+        let line = self.masks.apply(String::from_utf8_lossy(&line));
+        let text = self.module.source_map.apply(&escaped(&line)).into_owned();
         let Some(Fit { text, ends_here }) = state.budget.take(&text) else { return };
-        if let Some(recording) = &state.recording {
-            let level = match stream {
-                Stream::Output => Level::Info,
-                Stream::Error => Level::Error,
-            };
-            recording.line(level, &shown(text));
-        }
+        self.record(state, stream, text);
         let (module, request_id) = (&*self.module.name, &*state.request_id);
         match stream {
             Stream::Output => tracing::info!(target: "module", module, request_id, "{text}"),
@@ -164,11 +166,85 @@ impl GuestLog {
             log_ends(module, request_id, state.recording.as_deref());
         }
     }
+
+    /// Logs a text with a stack, with the places in the sources. Tenon's own frames are left out, unless everything is logged.
+    fn emit_report(&self, state: &mut State, stream: Stream, report: &Report<'_>) {
+        let map = &self.module.source_map;
+        let is_verbose = tracing::enabled!(target: "module", tracing::Level::DEBUG);
+        let frames: Vec<_> = report.stack.iter().map(|line| (escaped(line), map.is_of_tenon(line))).collect();
+        let has_others = frames.iter().any(|(line, is_of_tenon)| !is_of_tenon && is_frame(line));
+        let shown = frames.iter().filter(|(_, is_of_tenon)| is_verbose || !is_of_tenon || !has_others);
+        let stack: Vec<_> = shown.map(|(line, _)| map.apply(line)).collect();
+        let whole = format!("{}\n{}", escaped(&report.message), stack.join("\n"));
+        let Some(Fit { text, ends_here }) = state.budget.take(&whole) else { return };
+        for line in text.lines() {
+            self.record(state, stream, line);
+        }
+        let (message, stack) = text.split_once('\n').unwrap_or((text, ""));
+        let (module, request_id) = (&*self.module.name, &*state.request_id);
+        match stream {
+            Stream::Output => tracing::info!(target: "module", module, request_id, stack = %stack, "{message}"),
+            Stream::Error => tracing::error!(target: "module", module, request_id, stack = %stack, "{message}"),
+        }
+        if ends_here {
+            log_ends(module, request_id, state.recording.as_deref());
+        }
+    }
+
+    fn record(&self, state: &State, stream: Stream, line: &str) {
+        if let Some(recording) = &state.recording {
+            let level = match stream {
+                Stream::Output => Level::Info,
+                Stream::Error => Level::Error,
+            };
+            recording.line(level, &shown(line));
+        }
+    }
 }
 
-/// A character as a module may log it. The log shows other hidden characters by escapes (`tenon_visible`).
-pub(crate) fn without_control(c: char) -> char {
-    if c.is_control() && c != '\t' { char::REPLACEMENT_CHARACTER } else { c }
+/// The largest text that is looked at for a stack.
+const MAX_REPORT_BYTES: usize = 64 * 1024;
+
+/// A text with the stack of an exception.
+struct Report<'a> {
+    message: String,
+    /// The lines behind the message: frames, and the messages of causes.
+    stack: Vec<&'a str>,
+}
+
+impl<'a> Report<'a> {
+    /// Reads the lines of a text. None without a stack.
+    fn of(text: &'a str) -> Option<Self> {
+        let mut lines = text.trim_end().lines();
+        let first = lines.next().filter(|line| !is_frame(line))?;
+        let mut stack: Vec<_> = lines.collect();
+        if !stack.iter().any(|line| is_frame(line)) {
+            return None;
+        }
+        // The SDK names the handler first, and then the exception.
+        let mut message = first.to_string();
+        if first.starts_with("Uncaught exception") && !is_frame(stack[0]) {
+            message = format!("{first}: {}", stack.remove(0));
+        }
+        Some(Self { message, stack })
+    }
+}
+
+/// The beginning of a frame as QuickJS writes it.
+const FRAME: &str = "    at ";
+
+fn is_frame(line: &str) -> bool {
+    line.strip_prefix(FRAME).is_some_and(|frame| frame.trim_end().ends_with(')'))
+}
+
+/// A text as a module may log it: control characters are written as `\u{1b}`.
+pub(crate) fn escaped(text: &str) -> String {
+    let text = text.strip_suffix('\r').unwrap_or(text);
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() && c != '\t' { escaped.extend(c.escape_unicode()) } else { escaped.push(c) }
+    }
+    escaped
 }
 
 /// Notes that no further line of a request is logged.

@@ -9,7 +9,7 @@ use crate::admission::Permit;
 use crate::instance::call::pieces::Cut;
 use crate::instance::call::{Failure, Instance};
 use crate::instance::caller::Caller;
-use crate::instance::guest_log::without_control;
+use crate::instance::guest_log::escaped;
 use crate::instance::log_budget::{REASON_BYTES, cut};
 use crate::module::Module;
 use crate::telemetry::metrics::Count;
@@ -72,7 +72,7 @@ pub(super) fn report_cut(module: &ModuleInfo, caller: &Caller, cut: &Cut) {
 /// Logs why a module's request failed. A request fails once, so this is logged whatever its module has logged before. The
 /// module chooses a part of the text, such as the names of its functions.
 pub(super) fn log(module: &ModuleInfo, caller: &Caller, what: &(impl Display + ?Sized)) {
-    let what: String = what.to_string().chars().map(without_control).collect();
+    let what = escaped(&what.to_string());
     let what = cut(&what, REASON_BYTES);
     tracing::error!(module = &*module.name, request_id = &*caller.request_id, "{what}");
     if let Some(recording) = &caller.recording {

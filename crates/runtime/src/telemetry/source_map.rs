@@ -91,6 +91,18 @@ impl SourceMap {
         mapped.map_or(Cow::Borrowed(text), Cow::Owned)
     }
 
+    /// Reports whether a line is a frame in code that Tenon adds to a module: the SDK, and what stands in for the platform.
+    pub(crate) fn is_of_tenon(&self, text: &str) -> bool {
+        let Some((_, line, column)) = own_frame(text) else {
+            return text.trim_end().ends_with(" (native)");
+        };
+        self.place(line, column).is_some_and(|place| {
+            let is_in = |folder: &str| place.contains(folder);
+            place.starts_with("tenon-")
+                || ["node_modules/@tenon/", "ts-sdk/dist/", "guest/dist/"].into_iter().any(is_in)
+        })
+    }
+
     /// The name of a function in the sources.
     fn name<'a>(&'a self, function: &'a str) -> &'a str {
         let map = self.lines.get_or_init(|| read(&self.file)).as_ref();
@@ -240,6 +252,19 @@ mod tests {
             }
         }
         assert_eq!(SourceMap::beside(&folder.path().join("none.wasm")).apply("f@a.js:2:1"), "f@a.js:2:1");
+    }
+
+    #[test]
+    fn frames_of_tenon_are_known_by_their_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let json = r#"{"sources":["../../src/a.ts","../../node_modules/@tenon/sdk/dist/app/app.js","../../../../ts-sdk/dist/a.js",
+            "tenon-entry","../../node_modules/tenon-like/a.js"],"mappings":"AAAA;ACAA;ACAA;ACAA;ACAA"}"#;
+        std::fs::write(folder.path().join("app.wasm.map"), json).unwrap();
+        let map = SourceMap::beside(&folder.path().join("app.wasm"));
+        let is_of_tenon = |line| map.is_of_tenon(&format!("    at f (app.js:{line}:1)"));
+        assert_eq!([1, 2, 3, 4, 5, 9].map(is_of_tenon), [false, true, true, true, false, false]);
+        assert!(map.is_of_tenon("    at map (native)"));
+        assert!(!map.is_of_tenon("Error: at f (app.js:2:1)"));
     }
 
     #[test]
