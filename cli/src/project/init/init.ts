@@ -8,7 +8,7 @@ import { projectNameProblem } from "../name.ts";
 import { configFile } from "../project.ts";
 import { readPackage, readTsConfig, readWrangler, type TsConfig } from "./files.ts";
 import { appOf, type FoundApp, findApp, hidesApp, type Manifest, specifierOf, startedModules } from "./find-app.ts";
-import { bindingsOf, type Finding, findingsIn, namesIn, secretFiles, type Wrangler } from "./limits-of-app.ts";
+import { bindingsOf, type Finding, findingsIn, variablesOfFiles, type Wrangler } from "./limits-of-app.ts";
 import { sourceFile, sourcesFrom } from "./sources.ts";
 
 /** The result of `tenon init`. */
@@ -160,12 +160,10 @@ function configText(
   wrangler: Wrangler | undefined,
   entry: string | undefined,
 ): string {
-  const vars = Object.entries(wrangler?.vars ?? {}).filter(([variable]) => /^[A-Za-z_]\w*$/.test(variable));
-  const known = new Set(vars.map(([variable]) => variable));
-  const secrets = secretFiles(folder).flatMap((file) => namesIn(readFileSync(join(folder, file), "utf8")));
-  const own = [...new Set(secrets)].filter(
-    (secret) => !known.has(secret) && secret !== "NODE_ENV" && secret !== "PORT",
-  );
+  const { env, secrets } = variablesOfFiles(folder);
+  const all = { ...env, ...wrangler?.vars };
+  const vars = Object.entries(all).filter(([variable]) => /^[A-Za-z_]\w*$/.test(variable));
+  const own = secrets.filter((secret) => all[secret] === undefined);
   const isVersion = /^\d+\.\d+\.\d+/.test(version ?? "");
   return `#:schema ./node_modules/tenon/tenon.schema.json
 [project]

@@ -1,7 +1,8 @@
 /** What of an app will not work in a component, by its imports and its files. */
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { builtinModules } from "node:module";
 import { join, relative } from "node:path";
+import { parseEnv } from "node:util";
 import type { Source } from "./sources.ts";
 
 /** Modules of Node that a component has; `docs/packages.md` lists them. */
@@ -124,11 +125,28 @@ export function bindingsOf({ file, sections }: Wrangler): Finding[] {
     }));
 }
 
-/** The names of variables in a file such as `.env`. */
-export function namesIn(text: string): string[] {
-  return [...text.matchAll(/^\s*(?:export\s+)?([A-Za-z_]\w*)\s*=/gm)].map(([, name]) => name as string);
+/** Names of variables whose values are secrets. */
+const SECRET = /SECRET|TOKEN|KEY|PASSW|CREDENTIAL|PRIVATE|DATABASE_URL|DSN|AUTH/i;
+
+/**
+ * The variables that files such as `.env` have. Those of examples, which everybody may read, are variables with these values, unless
+ * they sound like secrets; all others are secrets, of which only the names are kept.
+ */
+export function variablesOfFiles(folder: string): { env: Record<string, string>; secrets: string[] } {
+  const examples = read(folder, ".env.example", ".env.sample", ".dev.vars.example");
+  const env = Object.fromEntries(
+    Object.entries(examples).filter(([name]) => !SECRET.test(name) && name !== "NODE_ENV"),
+  );
+  const all = Object.keys({ ...examples, ...read(folder, ".dev.vars", ".env") });
+  return { env, secrets: all.filter((name) => env[name] === undefined && name !== "NODE_ENV" && name !== "PORT") };
 }
 
-/** Files with the names of secrets. */
-export const secretFiles = (folder: string): string[] =>
-  [".dev.vars", ".env", ".env.example", ".dev.vars.example"].filter((file) => existsSync(join(folder, file)));
+function read(folder: string, ...files: string[]): Record<string, string> {
+  const found = files.map((file) => join(folder, file)).filter((file) => existsSync(file));
+  const variables = found.flatMap((file) => Object.entries(parseEnv(readFileSync(file, "utf8"))));
+  const plain = variables.map(([name, value]): [string, string] => [
+    name.replace(/^\s*(?:export\s+)?/, ""),
+    value ?? "",
+  ]);
+  return Object.fromEntries(plain.filter(([name]) => /^[A-Za-z_]\w*$/.test(name)));
+}
