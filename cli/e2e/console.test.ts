@@ -35,7 +35,7 @@ export default app;
 `;
   const log = await logOf(`hono-${name}`, handler, ...flags);
   expect(log).toMatch(
-    /ERROR TypeError: .+ (?:is|of) undefined .*\n.* ERROR +(?:at )?nameOf\d?(?:@| \()src\/handler\.ts:3:\d+\)? /,
+    /ERROR TypeError: .+ (?:is|of) undefined .*request_id=.*\n +at nameOf\d? \(src\/handler\.ts:3:\d+\)\n/,
   );
 });
 
@@ -63,8 +63,6 @@ ${nameOf}export default routes({
   expect(log).toContain("ERROR Assertion failed: it is not ");
   expect(log).not.toContain("never");
   expect(log).toMatch(/ERROR \{ id: 7, error: "RangeError: outer" \}/);
-  expect(log).toMatch(/ERROR RangeError: outer .*\n.* ERROR (?:\S+@| {4}at <anonymous> \()src\/handler\.ts:13:\d+\)? /);
-  expect(log).toMatch(
-    /ERROR Caused by: TypeError: .+ (?:is|of) undefined .*\n.* ERROR +(?:at )?nameOf\d?(?:@| \()src\/handler\.ts:3:\d+\)? /,
-  );
+  expect(log).toMatch(/request_id=.*\n +RangeError: outer\n +at <anonymous> \(src\/handler\.ts:13:\d+\)\n/);
+  expect(log).toMatch(/\n +Caused by: TypeError: .+ (?:is|of) undefined\n +at nameOf\d? \(src\/handler\.ts:3:\d+\)\n/);
 });

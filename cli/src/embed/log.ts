@@ -14,7 +14,7 @@ export interface LogRecord {
   /** The name of the module that it is about. */
   readonly module?: string;
   readonly requestId?: string;
-  /** Further members of the line, such as `status` and `duration_ms` of a request. */
+  /** Further members of the line: `status` and `duration_ms` of a request, `stack` of an exception. */
   readonly fields: Readonly<Record<string, string | number | boolean>>;
 }
 

@@ -16,6 +16,7 @@
 
 mod chunked;
 mod field;
+mod refusal;
 mod requests;
 mod stream;
 mod violation;

@@ -14,6 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::Requests;
+use super::refusal::explained;
 use crate::{Account, Reservation};
 
 /// Bytes that hyper refuses anywhere in a head, a chunk line or a trailer section, because no grammar allows a NUL
@@ -52,6 +53,8 @@ pub struct Framed<S> {
     /// Delivered bytes of [`REFUSED`], after a request was refused.
     refused: Option<usize>,
     head: Reservation,
+    /// The rest of an answer in the place of hyper's own.
+    explanation: Vec<u8>,
     /// True when nothing was written since the last bytes of a request.
     is_unanswered: bool,
     /// Set when a client that closes its half of the connection gets its answer.
@@ -68,6 +71,7 @@ impl<S> Framed<S> {
             requests: Requests::new(),
             refused: None,
             head: account.nothing(),
+            explanation: Vec::new(),
             is_unanswered: false,
             half_closed: None,
             waiting: None,
@@ -155,20 +159,51 @@ impl<S: AsyncRead + Unpin> AsyncRead for Framed<S> {
     }
 }
 
+impl<S: AsyncWrite + Unpin> Framed<S> {
+    /// Writes the rest of an answer in the place of hyper's own.
+    fn poll_explanation(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.explanation.is_empty() {
+            let written = Pin::new(&mut self.stream).poll_write(cx, &self.explanation);
+            self.note_answer(&written);
+            let count = ready!(written)?;
+            if count == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            self.explanation.drain(..count);
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
 impl<S: AsyncWrite + Unpin> AsyncWrite for Framed<S> {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
+        ready!(this.poll_explanation(cx))?;
+        if this.is_unanswered
+            && let Some(explained) = explained(buf)
+        {
+            this.explanation = explained;
+            // The rest follows when hyper flushes.
+            if let Poll::Ready(Err(error)) = this.poll_explanation(cx) {
+                return Poll::Ready(Err(error));
+            }
+            return Poll::Ready(Ok(buf.len()));
+        }
         let written = Pin::new(&mut this.stream).poll_write(cx, buf);
         this.note_answer(&written);
         written
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().stream).poll_flush(cx)
+        let this = self.get_mut();
+        ready!(this.poll_explanation(cx))?;
+        Pin::new(&mut this.stream).poll_flush(cx)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().stream).poll_shutdown(cx)
+        let this = self.get_mut();
+        ready!(this.poll_explanation(cx))?;
+        Pin::new(&mut this.stream).poll_shutdown(cx)
     }
 
     fn poll_write_vectored(
@@ -177,6 +212,10 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Framed<S> {
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
+        if let [only] = bufs {
+            return Pin::new(this).poll_write(cx, only);
+        }
+        ready!(this.poll_explanation(cx))?;
         let written = Pin::new(&mut this.stream).poll_write_vectored(cx, bufs);
         this.note_answer(&written);
         written

@@ -18,6 +18,16 @@ const MAX_SEGMENTS: usize = 4_000_000;
 /// The script that calls the bundle, which has a map of its own or none.
 const GLUE: &str = "__bindings.js";
 
+/// Folders of the code that Tenon adds to a module: installed, and in a clone.
+const OF_TENON: [&str; 6] = [
+    "node_modules/@tenon/",
+    "ts-sdk/dist/",
+    "ts-sdk/src/",
+    "guest/src/node/",
+    "guest/src/platform/",
+    "guest/src/polyfills/",
+];
+
 /// The map beside a component, read when the first stack is logged. Without one, stacks stay as they are.
 pub(crate) struct SourceMap {
     file: PathBuf,
@@ -98,8 +108,7 @@ impl SourceMap {
         };
         self.place(line, column).is_some_and(|place| {
             let is_in = |folder: &str| place.contains(folder);
-            place.starts_with("tenon-")
-                || ["node_modules/@tenon/", "ts-sdk/dist/", "guest/dist/"].into_iter().any(is_in)
+            place.starts_with("tenon-") || OF_TENON.into_iter().any(is_in)
         })
     }
 
