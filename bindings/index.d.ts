@@ -24,7 +24,10 @@ export declare class Calls {
    * host one of the headers. `here`: the call may be begun on this thread, if no other runs.
    */
   begin(head: string, body: Buffer | undefined | null, here: boolean, peer?: NativePeer | undefined | null): number | NativeResponse
-  /** Begins a call whose body is sent with `push` and `end_upload`, and returns the call's number. `head` is as in `begin`. */
+  /**
+   * Begins a call whose body is sent with `push` and `end_upload`, and returns the call's number. `head` and `peer` are
+   * as in `begin`.
+   */
   beginUpload(head: string, peer?: NativePeer | undefined | null): number
   /**
    * Adds a piece to the body of a call, when there is room for it; one is added at a time. False when nobody reads the body any

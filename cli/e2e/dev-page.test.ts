@@ -104,6 +104,10 @@ describeWith("chromium", "the page of a request", () => {
       expect(text).toContain("order of unknown");
       expect(text).toContain('{"item":"unknown"}');
       expect(text).toContain("SELECT count(*) AS orders FROM orders WHERE item = ?");
+      // Parameters may be a user's data.
+      expect(text).toContain("1 parameter: •••");
+      await shown.getByRole("button", { name: "show", exact: true }).first().click();
+      await shown.getByText('$1 = "unknown"').waitFor();
       expect(text).toMatch(/cache PUT \/kv\/last/);
       expect(text).toMatch(/authorization\*{3}/);
       expect(text).not.toContain("canary");

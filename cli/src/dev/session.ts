@@ -10,7 +10,7 @@ import { Latest } from "../latest.ts";
 import { sidecarVariable } from "../project/config/addresses.ts";
 import type { Config } from "../project/config.ts";
 import { configFile, type Project, requireProject } from "../project/project.ts";
-import { availableSecrets, environmentFile, withEnvironmentFile } from "../project/secrets.ts";
+import { availableSecrets, type Environment, environmentFile, withEnvironmentFile } from "../project/secrets.ts";
 import { servingOptions } from "../project/serving.ts";
 import { hasSidecar, tasksOf } from "../project/tasks.ts";
 import { requireTls } from "../project/tls.ts";
@@ -289,15 +289,22 @@ export class DevSession {
     const clients = sidecarKindNames.flatMap((kind) => sidecarKind(kind).client ?? []);
     const own = clients.filter((name) => !taken.has(sidecarVariable(name)));
     const environment = withEnvironmentFile(folder, process.env);
-    // Most routes work without them, and a new `.env` takes effect at once.
-    const { values, problem } = availableSecrets(config.secrets, folder, environment);
-    if (problem !== undefined) {
-      this.#terminal.failure(problem.message, problem.hint);
-      this.#terminal.note("Secrets", "the module is served without them: secret() throws until they are there");
-    }
-    const secrets = Object.fromEntries(Object.entries(config.secrets).filter(([name]) => Object.hasOwn(values, name)));
-    const named = servingOptions({ ...config, secrets }, folder, environment);
+    const named = servingOptions(this.#withoutMissingSecrets(environment), folder, environment);
     return { ...named, sidecars: { ...Object.fromEntries(own.map((name) => [name, url])), ...named.sidecars } };
+  }
+
+  /**
+   * Returns the configuration; at the start, without the secrets that are not there. Most routes work without them, and a new `.env`
+   * takes effect at once. Later, the configuration before the change serves on.
+   */
+  #withoutMissingSecrets(environment: Environment): Config {
+    const { config, folder } = this.#project;
+    const { values, problem } = availableSecrets(config.secrets, folder, environment);
+    if (problem === undefined || this.#server !== undefined) return config;
+    this.#terminal.failure(problem.message, problem.hint);
+    this.#terminal.note("Secrets", "the module is served without them; it gets them once they are there");
+    const secrets = Object.fromEntries(Object.entries(config.secrets).filter(([name]) => Object.hasOwn(values, name)));
+    return { ...config, secrets };
   }
 
   /** Starts a server, in the place of the former one if there is one. That one serves until the new one can. */
