@@ -19,10 +19,11 @@ const MAX_SEGMENTS: usize = 4_000_000;
 const GLUE: &str = "__bindings.js";
 
 /// Folders of the code that Tenon adds to a module: installed, and in a clone.
-const OF_TENON: [&str; 6] = [
+const OF_TENON: [&str; 7] = [
     "node_modules/@tenon/",
     "ts-sdk/dist/",
     "ts-sdk/src/",
+    "guest/src/entry/",
     "guest/src/node/",
     "guest/src/platform/",
     "guest/src/polyfills/",
@@ -106,7 +107,7 @@ impl SourceMap {
         let Some((_, line, column)) = own_frame(text) else {
             return text.trim_end().ends_with(" (native)");
         };
-        self.place(line, column).is_some_and(|place| {
+        self.position(line, column).is_some_and(|place| {
             let is_in = |folder: &str| place.contains(folder);
             place.starts_with("tenon-") || OF_TENON.into_iter().any(is_in)
         })
