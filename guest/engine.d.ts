@@ -30,6 +30,19 @@ declare module "tenon:engine" {
   export function className(value: unknown): string;
   /** Returns undefined for a pending promise and for any other value, and otherwise whether it is rejected, and its value or reason. */
   export function promiseOutcome(promise: unknown): readonly [isRejected: boolean, value: unknown] | undefined;
+  // evaluate.c
+  /**
+   * Evaluates the text of a module. From then on only the given modules can be imported, by the names of their exports. The default
+   * export is the value of the last expression, if the module has none of its own.
+   *
+   * @returns the promise of its evaluation, and its namespace
+   * @throws SyntaxError when it cannot be parsed, or imports another module
+   */
+  export function evaluate(
+    source: string,
+    name: string,
+    modules: Readonly<Record<string, Readonly<Record<string, unknown>>>>,
+  ): readonly [evaluated: Promise<undefined>, namespace: { readonly default: unknown }];
   /** Returns milliseconds of the monotonic clock; 0 at top level. */
   export function monotonicNow(): number;
   /** Returns the time at which the monotonic clock was 0, in milliseconds since 1970; 0 at top level. */

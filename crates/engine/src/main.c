@@ -6,6 +6,7 @@
 #include "console.h"
 #include "engine.h"
 #include "environment.h"
+#include "evaluate.h"
 #include "url.h"
 #ifdef TENON_FULL
 #include "compress.h"
@@ -67,7 +68,7 @@ static bool add_everything(void) {
   runtime = JS_NewRuntime2(&allocator, NULL);
   if (!runtime) return false;
   JS_SetGCThreshold(runtime, BYTES_BETWEEN_COLLECTIONS);
-  JS_SetModuleLoaderFunc(runtime, NULL, load_module, NULL);
+  JS_SetModuleLoaderFunc(runtime, normalize_module, load_module, NULL);
   add_rejection_tracker();
   context = JS_NewContext(runtime);
   if (!context) return false;

@@ -11,6 +11,7 @@
 #include "encoding.h"
 #include "engine.h"
 #include "environment.h"
+#include "evaluate.h"
 #include "linked.h"
 #include "performance.h"
 #include "random.h"
@@ -28,6 +29,7 @@ static const struct {
     {console_functions, CONSOLE_FUNCTIONS},
     {digest_functions, DIGEST_FUNCTIONS},
     {environment_functions, ENVIRONMENT_FUNCTIONS},
+    {evaluate_functions, EVALUATE_FUNCTIONS},
     {linked_functions, LINKED_FUNCTIONS},
     {performance_functions, PERFORMANCE_FUNCTIONS},
     {random_functions, RANDOM_FUNCTIONS},
@@ -48,6 +50,7 @@ static int define(JSContext *ctx, JSModuleDef *module) {
 }
 
 JSModuleDef *load_module(JSContext *ctx, const char *name, void *opaque) {
+  if (is_given_module(name)) return load_given_module(ctx, name);
   if (strcmp(name, "tenon:engine") != 0) {
     JS_ThrowReferenceError(ctx, "%s cannot be imported: a handler is one module", name);
     return NULL;
