@@ -40,6 +40,7 @@ pub use config::error::ConfigError;
 pub use config::{Isolation, LimitKey, Limits, ModulePolicy, ModuleSource, RuntimeConfig, TlsFiles, TrustedProxies};
 pub use error::RuntimeError;
 pub use executor::inline_poll::InlinePoll;
+pub use instance::meter::{Meter, MeterLimit, MeterLimits, MeterLine, Usage};
 pub use module::engine::{compile_ahead, compile_child, compile_shared, install_shared, precompile};
 pub use request::origin::Peer;
 pub use request::pages::Page;

@@ -50,7 +50,7 @@ impl Stopwatch {
 }
 
 /// The processor time of this thread.
-fn processor_time() -> Duration {
+pub(crate) fn processor_time() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }
 

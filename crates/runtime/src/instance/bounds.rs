@@ -3,6 +3,7 @@
 use wasmtime::{ResourceLimiter, Result};
 
 use crate::config::{Limits, size};
+use crate::instance::meter::{Meter, MeterLimit};
 
 /// Limits of a component's parts. One that Tenon composes has about a dozen core instances, two memories (engine and
 /// bridge) and a handful of tables, besides those of the modules that its handler imports. Foreign ones get the same
@@ -23,6 +24,8 @@ pub(crate) struct Bounds {
     memory: Budget,
     table: Budget,
     denied: Option<&'static str>,
+    /// That of the request.
+    pub(crate) meter: Option<Meter>,
 }
 
 /// An amount that several memories or tables share.
@@ -63,6 +66,7 @@ impl Bounds {
             memory: Budget::new("memory_limit_bytes", limits.memory_limit_bytes),
             table: Budget::new("max_table_elements", limits.max_table_elements),
             denied: None,
+            meter: None,
         }
     }
 
@@ -82,10 +86,30 @@ impl Bounds {
         false
     }
 
+    /// Starts with another request.
+    pub(crate) fn begin(&mut self, meter: Option<Meter>) {
+        if let Some(meter) = &meter {
+            meter.note_memory(self.memory.used);
+        }
+        self.meter = meter;
+    }
+
+    /// Ends a metered request that has reached a limit: the guest traps.
+    fn end(&self) -> Result<()> {
+        match &self.meter {
+            Some(meter) => {
+                meter.reach(MeterLimit::Memory);
+                meter.check()
+            }
+            None => Ok(()),
+        }
+    }
+
     /// The whole state, for a comparison with a fresh instance: the budgets with their used amounts, and the limit.
     #[cfg(test)]
     pub(crate) fn observed(&self) -> ([(usize, usize); 2], Option<&'static str>) {
-        let Self { memory, table, denied } = self;
+        // The meter is the request's own.
+        let Self { memory, table, denied, meter: _ } = self;
         let budgets = [memory, table].map(|Budget { name: _, most, used }| (*most, *used));
         (budgets, *denied)
     }
@@ -98,11 +122,21 @@ impl Bounds {
 
 impl ResourceLimiter for Bounds {
     fn memory_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> Result<bool> {
-        Ok(self.memory.grow(current, desired, maximum) || self.deny(self.memory.name))
+        let grows = self.memory.grow(current, desired, maximum);
+        match &self.meter {
+            Some(meter) if grows => meter.note_memory(self.memory.used),
+            Some(_) => self.end()?,
+            None => {}
+        }
+        Ok(grows || self.deny(self.memory.name))
     }
 
     fn table_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> Result<bool> {
-        Ok(self.table.grow(current, desired, maximum) || self.deny(self.table.name))
+        let grows = self.table.grow(current, desired, maximum);
+        if !grows && self.meter.is_some() {
+            self.end()?;
+        }
+        Ok(grows || self.deny(self.table.name))
     }
 
     fn instances(&self) -> usize {

@@ -6,6 +6,7 @@ use http::HeaderValue;
 
 use crate::config::{Limits, size};
 use crate::instance::log_budget::LogBudget;
+use crate::instance::meter::Meter;
 use crate::request::origin::Origin;
 use crate::telemetry::recording::Recording;
 
@@ -21,12 +22,21 @@ pub(crate) struct Caller {
     pub(crate) recording: Option<Arc<Recording>>,
     /// The bytes that it may still cause in the log.
     pub(crate) log: LogBudget,
+    /// Counts its use, for the embedding program.
+    pub(crate) meter: Option<Meter>,
 }
 
 impl Caller {
     /// The host itself, which calls a module on behalf of no client.
     pub(crate) fn host(request_id: &str, limits: &Limits) -> Self {
         let log = LogBudget::new(size(limits.max_log_bytes));
-        Self { request_id: request_id.into(), traceparent: None, origin: Origin::default(), recording: None, log }
+        Self {
+            request_id: request_id.into(),
+            traceparent: None,
+            origin: Origin::default(),
+            recording: None,
+            log,
+            meter: None,
+        }
     }
 }

@@ -35,7 +35,6 @@ use wasmtime_wasi_http::{Error, WasiBody};
 use crate::config::environment::{sidecar_token, sidecar_variable, variable};
 use crate::config::{Limits, ms, size};
 use crate::instance::account::{Account, Charge, PIECE_BYTES, RESOURCE_BYTES, beyond, field_weight, fields_weight};
-use crate::instance::bounds::FIRST_YIELD;
 use crate::instance::egress::{self, EXPLAIN, Egress, Outbound, is_forbidden};
 use crate::instance::guest_log::Stream;
 use crate::instance::host::Host;
@@ -68,14 +67,20 @@ type Outcome = Result<Response, Failure>;
 pub(crate) fn link(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     let mut calls = linker.instance("sdk:core/calls@0.1.0")?;
     calls.func_wrap("start", |mut store: StoreContextMut<'_, Host>, (request,): (Request,)| {
+        store.data().check()?;
         let Host { calls, egress, .. } = store.data_mut();
-        Ok((calls.start(request, egress, Bodies::Whole)?,))
+        let call = calls.start(request, egress, Bodies::Whole)?;
+        store.data().check()?;
+        Ok((call,))
     })?;
     calls.func_wrap(
         "start-streamed",
         |mut store: StoreContextMut<'_, Host>, (request, has_more): (Request, bool)| {
+            store.data().check()?;
             let Host { calls, egress, .. } = store.data_mut();
-            Ok((calls.start(request, egress, Bodies::Streamed { has_more })?,))
+            let call = calls.start(request, egress, Bodies::Streamed { has_more })?;
+            store.data().check()?;
+            Ok((call,))
         },
     )?;
     calls.func_wrap_async("wait", |mut store: StoreContextMut<'_, Host>, (timeout,): (u32,)| {
@@ -83,21 +88,34 @@ pub(crate) fn link(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
             let (has_ended, has_waited) = store.data_mut().calls.wait(timeout).await;
             if has_waited {
                 // The guest did not compute meanwhile.
-                store.set_epoch_deadline(FIRST_YIELD);
+                store.set_epoch_deadline(store.data().first_yield());
             }
             Ok((has_ended,))
         })
     })?;
-    calls.func_wrap("take", |mut store: StoreContextMut<'_, Host>, (): ()| Ok((store.data_mut().calls.take(),)))?;
+    calls.func_wrap("take", |mut store: StoreContextMut<'_, Host>, (): ()| {
+        let taken = store.data_mut().calls.take();
+        if let (Some((_, Ok(response))), Some(meter)) = (&taken, &store.data().bounds.meter) {
+            meter.note_in(response.body.len());
+        }
+        Ok((taken,))
+    })?;
     calls.func_wrap("ready", |mut store: StoreContextMut<'_, Host>, (): ()| Ok((store.data_mut().calls.ready(),)))?;
     calls.func_wrap("read", |mut store: StoreContextMut<'_, Host>, (call,): (u32,)| {
-        Ok((store.data_mut().calls.read(call),))
+        let piece = store.data_mut().calls.read(call);
+        if let (Piece::Bytes(bytes), Some(meter)) = (&piece, &store.data().bounds.meter) {
+            meter.note_in(bytes.len());
+        }
+        Ok((piece,))
     })?;
     calls.func_wrap("write", |mut store: StoreContextMut<'_, Host>, (call, piece): (u32, Option<WasmList<u8>>)| {
         let Some(piece) = piece else { return Ok((store.data_mut().calls.end(call),)) };
         let room = store.data_mut().calls.room(call, piece.len());
         if let Some(room) = room {
             store.data().calls.write(call, &piece.as_le_slice(&store)[..room]);
+            if let Some(meter) = &store.data().bounds.meter {
+                meter.note_out(room);
+            }
         }
         Ok((room.map(|room| room as u32),))
     })?;
@@ -113,7 +131,7 @@ pub(crate) fn link(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
                 Output::Err => Stream::Error,
             };
             store.data().log.write_to(stream, text.as_le_slice(&store));
-            Ok(())
+            store.data().check()
         },
     )
 }

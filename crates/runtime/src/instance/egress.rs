@@ -23,6 +23,7 @@ use crate::instance::account::{Account, CALL_BYTES, Charge, PIECE_BYTES, beyond,
 use crate::instance::caller::Caller;
 use crate::instance::guest_log::{escaped, log_ends};
 use crate::instance::log_budget::Fit;
+use crate::instance::meter::MeterLimit;
 use crate::instance::shared_state::SharedState;
 use crate::instance::transactions::{self, Transactions};
 use crate::instance::whole_body::whole;
@@ -69,7 +70,7 @@ impl Egress {
         let Self { shared_state, module, caller, calls, transactions, account: _ } = self;
         // The recording is the request's own, and nothing of it can be read by a guest.
         // `GuestLog` has the same budget for the log.
-        let Caller { request_id, traceparent, origin, recording: _, log: _ } = caller;
+        let Caller { request_id, traceparent, origin, recording: _, log: _, meter: _ } = caller;
         Observed {
             shared_state: Arc::as_ptr(shared_state).addr(),
             module: Arc::as_ptr(module).addr(),
@@ -169,6 +170,9 @@ impl Egress {
         };
         let recording = self.record(route.name(), request);
         self.identify(request);
+        if let Some(meter) = &self.caller.meter {
+            request.extensions_mut().insert(meter.clone());
+        }
         let transaction = self.transactions.call(request);
         Ok(Outbound {
             transport,
@@ -186,7 +190,14 @@ impl Egress {
     fn check(&mut self, length: Option<u64>) -> Result<(), Refusal> {
         let limits = &self.shared_state.limits;
         self.calls += 1;
+        if let Some(meter) = &self.caller.meter {
+            meter.note_call();
+            meter.note_out(length.map_or(0, |length| usize::try_from(length).unwrap_or(usize::MAX)));
+        }
         if self.calls > limits.max_outbound_calls {
+            if let Some(meter) = &self.caller.meter {
+                meter.reach(MeterLimit::Calls);
+            }
             let why =
                 format!("a request makes at most {} outbound calls (max_outbound_calls)", limits.max_outbound_calls);
             return Err(Refusal { code: Error::ConnectionLimitReached, why });
@@ -291,6 +302,9 @@ impl Outbound {
 /// Logs why a call failed, as far as its request may log.
 fn log(module: &ModuleInfo, caller: &Caller, why: &dyn Display) {
     let text = escaped(&format!("outbound request failed: {why}"));
+    if let Some(meter) = &caller.meter {
+        return meter.line(true, &text);
+    }
     let Some(Fit { text, ends_here }) = caller.log.take(&text) else { return };
     let (module, request_id) = (&*module.name, &*caller.request_id);
     tracing::warn!(module, request_id, "{text}");

@@ -16,6 +16,7 @@ use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError};
 use crate::instance::caller::Caller;
 use crate::instance::log_budget::{Fit, LogBudget};
 use crate::instance::masks::Masks;
+use crate::instance::meter::Meter;
 use crate::telemetry::module_info::ModuleInfo;
 use crate::telemetry::recording::{Level, MAX_LINE_BYTES, Recording};
 
@@ -40,6 +41,8 @@ struct State {
     lines: [Vec<u8>; 2],
     budget: LogBudget,
     recording: Option<Arc<Recording>>,
+    /// Gets the lines in place of the log.
+    meter: Option<Meter>,
 }
 
 /// All of it, comparable with that of a fresh instance.
@@ -60,7 +63,7 @@ impl GuestLog {
         let Self { module, masks: _, state, stream: _ } = self;
         let state = state.lock().unwrap_or_else(PoisonError::into_inner);
         // The recording is the request's own, and nothing of it can be read by a guest.
-        let State { request_id, lines, budget, recording: _ } = &*state;
+        let State { request_id, lines, budget, recording: _, meter: _ } = &*state;
         Observed {
             module: Arc::as_ptr(module).addr(),
             request_id: Arc::clone(request_id),
@@ -75,6 +78,7 @@ impl GuestLog {
             lines: [Vec::new(), Vec::new()],
             budget: caller.log.clone(),
             recording: caller.recording.clone(),
+            meter: caller.meter.clone(),
         };
         Self { module, masks, state: Arc::new(Mutex::new(state)), stream: Stream::Output }
     }
@@ -92,6 +96,7 @@ impl GuestLog {
         self.end_lines(&mut state);
         state.request_id = Arc::clone(&caller.request_id);
         state.recording.clone_from(&caller.recording);
+        state.meter.clone_from(&caller.meter);
         state.budget = caller.log.clone();
     }
 
@@ -155,6 +160,9 @@ impl GuestLog {
         let line = std::mem::take(&mut state.lines[stream as usize]);
         let line = self.masks.apply(String::from_utf8_lossy(&line));
         let text = self.module.source_map.apply(&escaped(&line)).into_owned();
+        if let Some(meter) = &state.meter {
+            return meter.line(matches!(stream, Stream::Error), &text);
+        }
         let Some(Fit { text, ends_here }) = state.budget.take(&text) else { return };
         self.record(state, stream, text);
         let (module, request_id) = (&*self.module.name, &*state.request_id);

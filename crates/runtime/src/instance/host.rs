@@ -20,12 +20,13 @@ use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
 use crate::config::size;
 use crate::instance::account::{Account, Charge, LIMIT, RESOURCE_BYTES, TableCharge, beyond};
-use crate::instance::bounds::Bounds;
+use crate::instance::bounds::{Bounds, FIRST_YIELD};
 use crate::instance::caller::Caller;
 use crate::instance::calls::{self, OutboundCalls};
 use crate::instance::egress::Egress;
 use crate::instance::guest_log::GuestLog;
 use crate::instance::holding;
+use crate::instance::meter::Meter;
 use crate::instance::shared_state::SharedState;
 use crate::telemetry::module_info::ModuleInfo;
 
@@ -76,10 +77,12 @@ impl Host {
         let account = Account::new(size(limits.max_held_bytes));
         #[cfg(test)]
         let account = Account::noting(account.most(), &shared_state.peak);
+        let meter = caller.meter.clone();
         let egress = Egress::new(shared_state, module, caller, account.clone());
-        let (calls, bounds, started) =
+        let (calls, mut bounds, started) =
             (OutboundCalls::new(limits, account.clone()), Bounds::new(limits), Instant::now());
         let (resources, tasks) = (TableCharge::new(&account), account.charge());
+        bounds.begin(meter);
         Self {
             wasi,
             http,
@@ -144,6 +147,16 @@ impl Host {
         self.egress.origin().is_secure()
     }
 
+    /// Fails when a limit of the request's meter was reached: the guest traps.
+    pub(crate) fn check(&self) -> wasmtime::Result<()> {
+        self.bounds.meter.as_ref().map_or(Ok(()), Meter::check)
+    }
+
+    /// The epochs until the guest yields: one with a meter, whose time is exact.
+    pub(crate) fn first_yield(&self) -> u64 {
+        if self.bounds.meter.is_some() { 1 } else { FIRST_YIELD }
+    }
+
     /// The environment as it was configured.
     fn cli(&mut self) -> WasiCliCtxView<'_> {
         WasiCliCtxView { ctx: self.wasi.cli(), table: &mut self.table }
@@ -166,6 +179,7 @@ impl Host {
         // Leftovers of earlier requests in a shared instance count.
         let _ = self.resources.measure(&mut self.table);
         self.log.begin(&caller);
+        self.bounds.begin(caller.meter.clone());
         self.egress.begin(caller);
     }
 }

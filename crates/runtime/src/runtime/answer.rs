@@ -21,11 +21,12 @@ use crate::body::reserved::reserved;
 use crate::config::{ms, size};
 use crate::executor::compute::Class;
 use crate::executor::inline_poll;
-use crate::instance::call::direct::Called;
+use crate::instance::call::direct::{Called, TOO_LARGE};
 use crate::instance::call::pieces;
 use crate::instance::call::{self, EntryPoint, Failure, Instance};
 use crate::instance::caller::Caller;
 use crate::instance::log_budget::LogBudget;
+use crate::instance::meter::{Meter, MeterLimit, metered};
 use crate::instance::whole_body::whole;
 use crate::module::registry::{ModuleSlot, State};
 use crate::module::sidecars;
@@ -103,7 +104,11 @@ impl Runtime {
             recording.request_body(&body);
         }
         let permit = admitted(module, self.shared.admission.admit(&slot.permits)).await?;
-        let caller = caller_of(module, exchange, origin);
+        let meter = parts.extensions.get::<Meter>().cloned();
+        if let Some(meter) = &meter {
+            meter.note_in(body.len());
+        }
+        let caller = Caller { meter, ..caller_of(module, exchange, origin) };
         let class = Class::of(&parts.method, parts.uri.path());
         let request = Request::from_parts(parts, body);
         let (runtime, its_module) = (self.clone(), Arc::clone(module));
@@ -194,7 +199,7 @@ impl Runtime {
         room: &mut Room,
     ) -> Result<Response<ResponseBody>, Problem> {
         // Pinned here, so that `in_time` does not move its space.
-        let called = pin!(self.call(module, &caller, request, permit, room));
+        let called = pin!(metered(caller.meter.as_ref(), self.call(module, &caller, request, permit, room)));
         in_time(module, &caller, called).await
     }
 
@@ -253,6 +258,9 @@ impl Runtime {
     ) -> Result<Response<ResponseBody>, Failure> {
         // Reserved before the permit is free, so that bytes for slow clients are within the budget, and running
         // requests within the permits.
+        if let Some(meter) = instance.meter() {
+            meter.note_out(response.body().len());
+        }
         let held = room.hold(response.body().len()).await;
         let at_once = matches!(module.reuse, Reuse::Shared(_)) || inline_poll::is_beginning();
         let module = Arc::clone(module);
@@ -391,6 +399,7 @@ pub(super) fn caller_of(module: &Module, exchange: &Exchange, origin: Origin) ->
         origin,
         recording: exchange.recording.clone(),
         log: LogBudget::new(size(module.shared_state.limits.max_log_bytes)),
+        meter: None,
     }
 }
 
@@ -441,6 +450,10 @@ pub(super) async fn in_time_until<T>(
 /// Reports that a module has not answered within `request_timeout_ms`.
 pub(super) fn timed_out(module: &Module, caller: &Caller) -> Problem {
     let problem = Problem::TimedOut(module.shared_state.limits.request_timeout_ms);
+    if let Some(meter) = &caller.meter {
+        meter.reach(MeterLimit::Wall);
+        return problem;
+    }
     log(&module.info, caller, &problem);
     module.info.metrics.count(Count::Timeout);
     problem
@@ -448,6 +461,17 @@ pub(super) fn timed_out(module: &Module, caller: &Caller) -> Problem {
 
 /// Reports the failure of a call.
 pub(super) fn failed(module: &Module, caller: &Caller, failure: Failure) -> Problem {
+    if let Some(meter) = &caller.meter {
+        // The program learns it from the meter.
+        match &failure {
+            Failure::InvalidResponse(TOO_LARGE) => meter.reach(MeterLimit::Output),
+            Failure::Trap(_, Some(_)) => meter.reach(MeterLimit::Host),
+            _ => {}
+        }
+        if meter.reached().is_some() {
+            return failure.into();
+        }
+    }
     report(&module.info, caller, &failure);
     #[cfg(test)]
     if let Some(problem) = crate::crossing::problem(&module.shared_state, &failure) {

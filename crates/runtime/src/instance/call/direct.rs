@@ -14,6 +14,9 @@ use crate::config::{Limits, size};
 use crate::instance::egress::is_forbidden;
 use crate::request::target::host_of;
 
+/// The failure of a response whose body is too large.
+pub(crate) const TOO_LARGE: &str = "the handler answered with more than max_response_bytes";
+
 /// The last header of a response that is streamed, and its value.
 const STREAMED: (&str, &[u8]) = (BODY, BODY_STREAMED.as_bytes());
 
@@ -203,7 +206,7 @@ fn lift_start(record: handler::Response, limits: &Limits) -> Result<Response<Byt
 fn lift_body(body: Option<Vec<u8>>, limits: &Limits) -> Result<Bytes, Failure> {
     let body = Bytes::from(body.unwrap_or_default());
     if body.len() > size(limits.max_response_bytes) {
-        return Err(Failure::InvalidResponse("the handler answered with more than max_response_bytes"));
+        return Err(Failure::InvalidResponse(TOO_LARGE));
     }
     Ok(body)
 }

@@ -17,6 +17,7 @@ use crate::instance::account::TASK_BYTES;
 use crate::instance::bounds::FIRST_YIELD;
 use crate::instance::caller::Caller;
 use crate::instance::host::Host;
+use crate::instance::meter::Meter;
 use crate::instance::shared_state::SharedState;
 use crate::telemetry::metrics::Count;
 use crate::telemetry::module_info::ModuleInfo;
@@ -83,7 +84,7 @@ impl Instance {
         if matches!(entry, EntryPoint::Service(_)) {
             store.data_mut().hold_tasks(tasks * TASK_BYTES)?;
         }
-        store.set_epoch_deadline(FIRST_YIELD);
+        store.set_epoch_deadline(store.data().first_yield());
         store.epoch_deadline_async_yield_and_update(1);
         info.metrics.count(Count::Instance);
         let instantiated = async {
@@ -117,7 +118,7 @@ impl Instance {
     /// Makes it ready for another request.
     pub(crate) fn begin(&mut self, caller: Caller) {
         self.store.data_mut().begin(caller);
-        self.store.set_epoch_deadline(FIRST_YIELD);
+        self.store.set_epoch_deadline(self.store.data().first_yield());
     }
 
     /// Restores it to its state before the first request. When that fails, it returns false, and the instance must not
@@ -150,6 +151,11 @@ impl Instance {
     pub(crate) fn served(&mut self) {
         self.store.data_mut().end();
         self.uses += 1;
+    }
+
+    /// The meter of its request.
+    pub(crate) fn meter(&self) -> Option<&Meter> {
+        self.store.data().bounds.meter.as_ref()
     }
 
     /// How many requests it has served.

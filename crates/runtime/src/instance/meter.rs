@@ -1,0 +1,255 @@
+//! Meters of requests that the embedding program counts: their use of processor, memory, calls and bytes, and limits that end them.
+//!
+//! A program puts a [`Meter`] into the extensions of a request. Nothing that arrives on a connection has one. A limit that is reached
+//! ends the request wherever it is, and its instance serves no other one.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::task::Poll;
+use std::time::Duration;
+
+use crate::executor::stopwatch::{nanos, processor_time};
+use crate::instance::call::Failure;
+
+/// Bytes that a line of the log counts besides its text.
+const LINE_BYTES: u64 = 16;
+
+/// A limit of a metered request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MeterLimit {
+    /// The processor time of [`MeterLimits`].
+    Cpu,
+    /// `request_timeout_ms` of the module.
+    Wall,
+    /// `memory_limit_bytes` or `max_table_elements` of the module.
+    Memory,
+    /// `max_outbound_calls` of the module.
+    Calls,
+    /// `max_response_bytes` of the module.
+    Output,
+    /// The bytes of log lines of [`MeterLimits`].
+    Log,
+    /// Another limit of the module, such as `max_held_bytes`.
+    Host,
+}
+
+/// Limits of a metered request besides those of its module.
+#[derive(Clone, Copy, Debug)]
+pub struct MeterLimits {
+    /// Processor time.
+    pub cpu: Duration,
+    /// Bytes of all log lines, each with 16 more.
+    pub log_bytes: u64,
+}
+
+/// What a metered request has used.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Usage {
+    /// Processor time of the threads that ran it: in the guest, and in the host for the guest.
+    pub cpu: Duration,
+    /// The largest size of its memories together, in bytes.
+    pub peak_memory: u64,
+    /// Outbound calls, also those that were refused.
+    pub calls: u64,
+    /// Bytes that it got: the bodies of the request, and of responses to its calls.
+    pub bytes_in: u64,
+    /// Bytes that it gave: the bodies of its calls, and of the response.
+    pub bytes_out: u64,
+}
+
+/// A line of a metered request's log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MeterLine {
+    /// True for standard error.
+    pub is_error: bool,
+    /// The line.
+    pub text: String,
+}
+
+/// The meter of one request. Clones are the same meter.
+#[derive(Clone)]
+pub struct Meter(Arc<State>);
+
+struct State {
+    limits: MeterLimits,
+    cpu: AtomicU64,
+    peak_memory: AtomicU64,
+    calls: AtomicU64,
+    bytes_in: AtomicU64,
+    bytes_out: AtomicU64,
+    reached: OnceLock<MeterLimit>,
+    log: Mutex<Log>,
+    number: u32,
+}
+
+#[derive(Default)]
+struct Log {
+    lines: Vec<MeterLine>,
+    bytes: u64,
+}
+
+impl Meter {
+    /// Makes a meter. The number is the program's own.
+    #[must_use]
+    pub fn new(number: u32, limits: MeterLimits) -> Self {
+        Self(Arc::new(State {
+            limits,
+            cpu: AtomicU64::new(0),
+            peak_memory: AtomicU64::new(0),
+            calls: AtomicU64::new(0),
+            bytes_in: AtomicU64::new(0),
+            bytes_out: AtomicU64::new(0),
+            reached: OnceLock::new(),
+            log: Mutex::default(),
+            number,
+        }))
+    }
+
+    /// The number that it was made with.
+    #[must_use]
+    pub fn number(&self) -> u32 {
+        self.0.number
+    }
+
+    /// The amounts until now.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        let State { cpu, peak_memory, calls, bytes_in, bytes_out, .. } = &*self.0;
+        let read = |amount: &AtomicU64| amount.load(Ordering::Relaxed);
+        Usage {
+            cpu: Duration::from_nanos(read(cpu)),
+            peak_memory: read(peak_memory),
+            calls: read(calls),
+            bytes_in: read(bytes_in),
+            bytes_out: read(bytes_out),
+        }
+    }
+
+    /// The first limit that was reached.
+    #[must_use]
+    pub fn reached(&self) -> Option<MeterLimit> {
+        self.0.reached.get().copied()
+    }
+
+    /// Takes the lines of the log.
+    #[must_use]
+    pub fn take_log(&self) -> Vec<MeterLine> {
+        std::mem::take(&mut self.0.log.lock().unwrap_or_else(PoisonError::into_inner).lines)
+    }
+
+    /// Notes that a limit was reached.
+    pub(crate) fn reach(&self, limit: MeterLimit) {
+        // Only the first one counts: the others may be its consequence.
+        let _ = self.0.reached.set(limit);
+    }
+
+    pub(crate) fn note_memory(&self, bytes: usize) {
+        self.0.peak_memory.fetch_max(bytes as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn note_call(&self) {
+        self.0.calls.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn note_in(&self, bytes: usize) {
+        self.0.bytes_in.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn note_out(&self, bytes: usize) {
+        self.0.bytes_out.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Adds a line to the log.
+    pub(crate) fn line(&self, is_error: bool, text: &str) {
+        let mut log = self.0.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = log.bytes + text.len() as u64 + LINE_BYTES;
+        if bytes > self.0.limits.log_bytes {
+            self.reach(MeterLimit::Log);
+            return;
+        }
+        log.bytes = bytes;
+        log.lines.push(MeterLine { is_error, text: text.to_string() });
+    }
+
+    /// Fails once a limit was reached, so that the guest traps.
+    ///
+    /// # Errors
+    ///
+    /// The trap.
+    pub(crate) fn check(&self) -> wasmtime::Result<()> {
+        match self.reached() {
+            None => Ok(()),
+            Some(limit) => Err(wasmtime::format_err!("a limit of the program was reached: {limit:?}")),
+        }
+    }
+
+    fn note_cpu(&self, used: Duration) {
+        let before = self.0.cpu.fetch_add(nanos(used), Ordering::Relaxed);
+        if before.saturating_add(nanos(used)) > nanos(self.0.limits.cpu) {
+            self.reach(MeterLimit::Cpu);
+        }
+    }
+}
+
+impl std::fmt::Debug for Meter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Meter").field("number", &self.0.number).field("usage", &self.usage()).finish_non_exhaustive()
+    }
+}
+
+/// Runs a call, and counts the processor time of each poll. A guest that computes is polled anew each epoch.
+pub(crate) async fn metered<T>(
+    meter: Option<&Meter>,
+    call: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    let Some(meter) = meter else { return call.await };
+    let mut call = pin!(call);
+    poll_fn(|cx| {
+        let before = processor_time();
+        let polled = call.as_mut().poll(cx);
+        meter.note_cpu(processor_time().saturating_sub(before));
+        match (meter.check(), polled) {
+            // Even if the guest has answered meanwhile.
+            (Err(trap), _) => Poll::Ready(Err(Failure::Trap(trap, None))),
+            (Ok(()), polled) => polled,
+        }
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meter(cpu: Duration, log_bytes: u64) -> Meter {
+        Meter::new(7, MeterLimits { cpu, log_bytes })
+    }
+
+    #[tokio::test]
+    async fn processor_time_is_counted_and_ends_a_call() {
+        let meter = meter(Duration::from_millis(20), 0);
+        let spins = poll_fn(|cx| {
+            let began = processor_time();
+            while processor_time() - began < Duration::from_millis(5) {}
+            cx.waker().wake_by_ref();
+            Poll::<Result<(), Failure>>::Pending
+        });
+        assert!(metered(Some(&meter), spins).await.is_err());
+        assert_eq!(meter.reached(), Some(MeterLimit::Cpu));
+        let used = meter.usage().cpu;
+        assert!(used >= Duration::from_millis(20) && used < Duration::from_millis(60), "{used:?}");
+    }
+
+    #[test]
+    fn the_first_limit_counts_and_a_log_line_that_does_not_fit_is_one() {
+        let meter = meter(Duration::ZERO, 40);
+        meter.line(false, "one");
+        assert!(meter.check().is_ok());
+        meter.line(true, "a line that does not fit");
+        meter.reach(MeterLimit::Calls);
+        assert_eq!((meter.reached(), meter.check().is_err()), (Some(MeterLimit::Log), true));
+        assert_eq!(meter.take_log(), [MeterLine { is_error: false, text: "one".to_string() }]);
+    }
+}
