@@ -69,6 +69,22 @@ export declare class Consumers {
   close(): Promise<undefined>
 }
 
+/** Evaluations in the only module of a runtime. Node stays alive while one runs. */
+export declare class Evaluations {
+  /**
+   * `settle` is called with the number of each evaluation that has ended: the status of the module's answer, or 0 when it was
+   * cancelled or broken off, the answer's body, and what it has used.
+   */
+  constructor(runtime: Runtime, module: string, settle: (evaluation: number, status: number, body: Buffer, usage: NativeUsage) => void)
+  /**
+   * Begins an evaluation, and returns its number. It ends when it has used more processor time than `cpu_ms`, or logged more
+   * bytes than `log_bytes`.
+   */
+  begin(body: Buffer, cpuMs: number, logBytes: number): number
+  /** Ends an evaluation, which then settles. Node stays alive until then. */
+  cancel(evaluation: number): void
+}
+
 /** The log of this process for a function of JavaScript, until it is closed. */
 export declare class Log {
   /** `wake` is called on Node's thread when records wait. Throws for a level that does not exist. */
@@ -203,6 +219,16 @@ export declare class SnapshotEngine {
    * with `TOP_LEVEL` (and the engine's output), `TOP_LEVEL_CALL`, `TOP_LEVEL_ENDLESS`, `TOP_LEVEL_MEMORY` or `BUILD`.
    */
   build(name: string, bundle: Buffer, tools: Array<[string, string]>, linked: Array<LinkedModule>): Promise<BuiltComponent>
+}
+
+/** Functions of the program that evaluations call, as a sidecar in this process. */
+export declare class Tools {
+  /** `call` is called with the number of each call, the number of its evaluation, and the body. */
+  constructor(call: (call: number, evaluation: number, body: Buffer) => void)
+  /** The address of the sidecar. */
+  get address(): string
+  /** Answers a call. Without effect when its evaluation has ended. */
+  answer(call: number, body: Buffer): void
 }
 
 /** The bridge that `compose` uses: a component for a manual `wac plug bridge.wasm --plug handler.wasm`. */
@@ -392,6 +418,14 @@ export interface NativeFailure {
   message: string
 }
 
+/** A line that an evaluation has logged. */
+export interface NativeLine {
+  /** True for `console.error` and `console.warn`. */
+  isError: boolean
+  /** The line, without its end. */
+  text: string
+}
+
 /** A record of the log. */
 export interface NativeLogRecord {
   /** Milliseconds since 1970. */
@@ -478,6 +512,24 @@ export interface NativeTls {
   certificate: string
   /** Its private key. */
   key: string
+}
+
+/** What an evaluation has used. */
+export interface NativeUsage {
+  /** Microseconds of processor time. */
+  cpuUs: number
+  /** The largest size of its memories together, in bytes. */
+  peakMemoryBytes: number
+  /** Outbound calls, also those that were refused. */
+  calls: number
+  /** Bytes of its request, and of responses to its calls. */
+  bytesIn: number
+  /** Bytes of its calls and of its response. */
+  bytesOut: number
+  /** The limit that has ended it: `cpu`, `wall`, `memory`, `calls`, `output`, `log` or `host`. */
+  limit?: string
+  /** The lines that it has logged. */
+  log: Array<NativeLine>
 }
 
 /** A request that was answered. */

@@ -19,8 +19,6 @@ pub(crate) struct Offered {
 
 impl Offered {
     pub(crate) fn new(sidecar: InProcessSidecar) -> Self {
-        static LAST: AtomicU64 = AtomicU64::new(0);
-        let address = format!("process:{}", LAST.fetch_add(1, Ordering::Relaxed));
         let sidecar = Arc::new(RwLock::new(Some(sidecar)));
         let given = Arc::clone(&sidecar);
         let answer = move |request| {
@@ -32,8 +30,7 @@ impl Offered {
                 }
             }
         };
-        sidecars().get_or_insert_default().insert(address.clone(), InProcess::new(answer));
-        Self { address, sidecar }
+        Self { address: offer(InProcess::new(answer)), sidecar }
     }
 
     /// The sidecar, unless it is closed.
@@ -59,9 +56,38 @@ fn closed() -> Response<InProcessBody> {
 
 impl Drop for Offered {
     fn drop(&mut self) {
-        if let Some(sidecars) = &mut *sidecars() {
-            sidecars.remove(&self.address);
-        }
+        withdraw(&self.address);
+    }
+}
+
+/// A function that runtimes are given as a sidecar, until it is dropped.
+pub(crate) struct OfferedFunction {
+    pub(crate) address: String,
+}
+
+impl OfferedFunction {
+    pub(crate) fn new(function: InProcess) -> Self {
+        Self { address: offer(function) }
+    }
+}
+
+impl Drop for OfferedFunction {
+    fn drop(&mut self) {
+        withdraw(&self.address);
+    }
+}
+
+/// Registers a sidecar, and returns its address.
+fn offer(sidecar: InProcess) -> String {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    let address = format!("process:{}", LAST.fetch_add(1, Ordering::Relaxed));
+    sidecars().get_or_insert_default().insert(address.clone(), sidecar);
+    address
+}
+
+fn withdraw(address: &str) {
+    if let Some(sidecars) = &mut *sidecars() {
+        sidecars.remove(address);
     }
 }
 

@@ -22,6 +22,7 @@ mod recent;
 mod request;
 mod running;
 mod runtime;
+mod sandbox;
 mod server;
 mod services;
 mod sidecar;

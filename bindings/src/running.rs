@@ -43,6 +43,13 @@ impl Running {
         Some(task)
     }
 
+    /// Ends a call, which stays among those that run until it is removed.
+    pub(crate) fn abort(&self, call: u32) {
+        if let Some(task) = self.tasks().get(&call) {
+            task.abort();
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.tasks().is_empty()
     }

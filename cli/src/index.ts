@@ -23,3 +23,24 @@ export { Sidecar, type SidecarKind, type SidecarOptions } from "./embed/sidecar.
 export { type ErrorCode, TenonError } from "./errors.ts";
 export type { Limits } from "./limits.ts";
 export { version } from "./package.ts";
+export type { SandboxLimitName, SandboxLimits } from "./sandbox/limits.ts";
+export type {
+  Evaluated,
+  EvaluateOptions,
+  EvaluationError,
+  EvaluationLog,
+  EvaluationUsage,
+  Sandbox,
+  SandboxOptions,
+} from "./sandbox/sandbox.ts";
+export {
+  PublicError,
+  type Tool,
+  type ToolCall,
+  type ToolOptions,
+  type Tools,
+  tool,
+  type ValidationIssue,
+  type ValidationResult,
+  type ValueSchema,
+} from "./sandbox/tool.ts";

@@ -7,6 +7,7 @@ import { completionsCommand } from "./commands/completions.ts";
 import { ctlCommand } from "./commands/ctl.ts";
 import { devCommand } from "./commands/dev.ts";
 import { doctorCommand } from "./commands/doctor.ts";
+import { evalCommand } from "./commands/eval.ts";
 import { helpCommand } from "./commands/help.ts";
 import { initCommand } from "./commands/init.ts";
 import { mcpCommand } from "./commands/mcp.ts";
@@ -47,6 +48,7 @@ export function createProgram(): Command {
     ctlCommand,
     publishCommand,
     schemaCommand,
+    evalCommand,
   ];
   for (const add of [
     ...commands,

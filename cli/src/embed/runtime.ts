@@ -14,7 +14,9 @@ import { isFile, isSource, type ModuleFile, pathOf } from "./module-source.ts";
 // Imported with the package, before a server can replace the globals; `fetching.ts` is imported at the first `fetch`.
 import type { Fetched } from "./platform.ts";
 import "./platform.ts";
+import { defaultCacheFolder } from "../cache-folder.ts";
 import { isReference } from "../oci/reference.ts";
+import { Sandbox, type SandboxOptions } from "../sandbox/sandbox.ts";
 import {
   type InProcessSidecar,
   type ListenOptions,
@@ -97,6 +99,7 @@ export class Runtime {
   /** Keeps the process alive while there is a server: the addon's own does not. */
   #alive: NodeJS.Timeout | undefined;
   #closing: Promise<void> | undefined;
+  readonly #sandboxes = new Set<Sandbox>();
   /** A copy of the readable state, for after the close. */
   #left: (Pick<Runtime, "modules"> & { metrics: string; recentRequests: RecentRequest[] }) | undefined;
 
@@ -319,6 +322,23 @@ export class Runtime {
   }
 
   /**
+   * Makes a sandbox, which evaluates source texts inside this process: `await sandbox.evaluate("1 + 1")`. It has nothing of the runtime's
+   * modules: no sidecar, no variable, no host. It is closed with the runtime.
+   *
+   * @throws TenonError `CONFIG`, or `REQUEST` when the runtime is closed
+   */
+  async sandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+    if (this.#closing !== undefined) throw new TenonError("REQUEST", closed);
+    const { cacheFolder = defaultCacheFolder() } = this.#options;
+    const sandbox: Sandbox = await Sandbox.create(options, cacheFolder, () => this.#sandboxes.delete(sandbox));
+    this.#sandboxes.add(sandbox);
+    // The runtime may have been closed meanwhile.
+    if (this.#closing === undefined) return sandbox;
+    await sandbox.close();
+    throw new TenonError("REQUEST", closed);
+  }
+
+  /**
    * Listens for HTTP. As with a server of Node's own, the process does not end by itself until {@link close} is called.
    *
    * @throws TenonError `CONFIG`, `ADDRESS_IN_USE` or `LISTEN`, the last one also when the runtime is closed
@@ -398,6 +418,7 @@ export class Runtime {
     try {
       await Promise.all([fetches, ...[...this.#servers.keys()].map((server) => server.close())]);
       await fromNative(this.#runtime.flush());
+      await Promise.all([...this.#sandboxes].map((sandbox) => sandbox.close()));
       await this.#sidecars.close();
       const { modules } = this;
       this.#left = { modules, metrics: this.metrics(), recentRequests: this.recentRequests() };

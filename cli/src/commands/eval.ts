@@ -1,0 +1,133 @@
+import { readFile } from "node:fs/promises";
+import { basename } from "node:path";
+import { text } from "node:stream/consumers";
+import { type Command, InvalidArgumentError } from "commander";
+import { exitCode, systemReason, TenonError } from "../errors.ts";
+import { exitOnInterrupt } from "../lifecycle.ts";
+import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
+import type { Evaluated, EvaluationError } from "../sandbox/sandbox.ts";
+import type { Terminal } from "../terminal.ts";
+
+interface Options extends CommonOptions {
+  readonly eval?: string;
+  readonly input?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly allow?: readonly string[];
+  readonly json?: boolean;
+  readonly cpuMs?: number;
+  readonly wallMs?: number;
+  readonly memoryBytes?: number;
+  readonly calls?: number;
+  readonly outputBytes?: number;
+  readonly logBytes?: number;
+}
+
+/** `tenon eval`: evaluates a script in a sandbox, and prints its value. */
+export function evalCommand(program: Command): void {
+  const command = program
+    .command("eval")
+    .summary("evaluate a script in a sandbox")
+    .description(
+      "Evaluates a module in TypeScript or JavaScript in a sandbox, and prints the value of its default export or of its last " +
+        "expression as JSON. A function is called with the input. Logs go to standard error.",
+    )
+    .argument("[file]", "the script; - reads it from standard input")
+    .option("-e, --eval <source>", "the script itself, in place of a file")
+    .option("--input <json>", "the input; - reads it from standard input")
+    .option("--env <name=value>", "a variable for process.env; may be repeated", variable)
+    .option("--allow <host>", "a host that the script may fetch from, with its port; may be repeated", collect)
+    .option("--cpu-ms <n>", "processor time (1000)", whole)
+    .option("--wall-ms <n>", "time, waiting included (30000)", whole)
+    .option("--memory-bytes <n>", "memory (67108864)", whole)
+    .option("--calls <n>", "outbound calls (100)", whole)
+    .option("--output-bytes <n>", "size of the value (1048576)", whole)
+    .option("--log-bytes <n>", "size of the log (65536)", whole)
+    .option("--json", "print the whole result, with its log and usage");
+  withCommonOptions(command).action(async (file: string | undefined, options: Options) => {
+    exitOnInterrupt();
+    const terminal = terminalFor(options);
+    const source = await sourceOf(file, options);
+    const input = await inputOf(options);
+    const { Runtime } = await import("../embed/runtime.ts");
+    await using runtime = await Runtime.create({ modules: {} });
+    const { cpuMs, wallMs, memoryBytes, calls, outputBytes, logBytes, env = {}, allow = [] } = options;
+    const given = { cpuMs, wallMs, memoryBytes, calls, outputBytes, logBytes };
+    const limits = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+    await using sandbox = await runtime.sandbox({ limits, env, outbound: { allow } }).catch(asUsage);
+    const done = await sandbox.evaluate(source, { input });
+    print(done, file === undefined || file === "-" ? "script.ts" : basename(file), options.json === true, terminal);
+    if (!done.ok) process.exitCode = exitCode.failed;
+  });
+}
+
+function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}
+
+function variable(value: string, before: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
+  const [, name, rest] = /^([^=]+)=(.*)$/s.exec(value) ?? [];
+  if (name === undefined || rest === undefined) throw new InvalidArgumentError("It must be NAME=VALUE.");
+  return { ...before, [name]: rest };
+}
+
+function whole(value: string): number {
+  if (!/^\d{1,15}$/.test(value)) throw new InvalidArgumentError("It must be a whole number.");
+  return Number(value);
+}
+
+/** A limit or host that no sandbox can have is wrong usage. */
+function asUsage(error: unknown): never {
+  if (error instanceof TenonError && error.code === "CONFIG")
+    throw new TenonError("USAGE", error.message, undefined, error);
+  throw error;
+}
+
+async function sourceOf(file: string | undefined, options: Options): Promise<string> {
+  if (options.eval !== undefined && file === undefined) return options.eval;
+  if (options.eval !== undefined) throw new TenonError("USAGE", "give a file or --eval, not both");
+  if (file === undefined)
+    throw new TenonError("USAGE", "there is no script", "tenon eval file.ts, or tenon eval -e '1 + 1'");
+  if (file === "-" && options.input === "-")
+    throw new TenonError("USAGE", "the script and its input cannot both be standard input");
+  if (file === "-") return text(process.stdin);
+  return readFile(file, "utf8").catch((error: unknown) => {
+    throw new TenonError("USAGE", `cannot read ${file}: ${systemReason(error)}`);
+  });
+}
+
+async function inputOf({ input }: Options): Promise<unknown> {
+  if (input === undefined) return undefined;
+  const json = input === "-" ? await text(process.stdin) : input;
+  try {
+    return JSON.parse(json);
+  } catch (error) {
+    throw new TenonError("USAGE", `the input must be JSON: ${(error as Error).message}`);
+  }
+}
+
+function print(done: Evaluated, name: string, isWhole: boolean, terminal: Terminal): void {
+  if (isWhole) {
+    process.stdout.write(`${json(done)}\n`);
+    return;
+  }
+  for (const { message } of done.logs) process.stderr.write(`${message}\n`);
+  if (!done.ok) terminal.failure(describe(done.error, name));
+  else if (done.value !== undefined) process.stdout.write(`${json(done.value)}\n`);
+}
+
+/** JSON, in which bytes are base64. */
+function json(value: unknown): string {
+  return JSON.stringify(
+    value,
+    (_, each) => (each instanceof Uint8Array ? Buffer.from(each).toString("base64") : each),
+    2,
+  );
+}
+
+function describe(error: EvaluationError, file: string): string {
+  const { kind, message, name, line, column, stack, limit } = error;
+  const place = line === undefined ? "" : `${file}:${line}${column === undefined ? "" : `:${column}`}: `;
+  const what = kind === "limit" ? `${limit}: ` : name === undefined || name === "Error" ? "" : `${name}: `;
+  const frames = kind === "thrown" && stack !== undefined ? `\n${stack.replaceAll("script.ts:", `${file}:`)}` : "";
+  return `${place}${what}${message}${frames}`;
+}

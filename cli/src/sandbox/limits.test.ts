@@ -1,0 +1,116 @@
+/** Each limit is reached on purpose, and the same script has a value with a higher one: a limit that is switched off fails here. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Runtime } from "../embed/runtime.ts";
+import { type SandboxLimits, sandboxLimits } from "./limits.ts";
+import type { Sandbox } from "./sandbox.ts";
+import { tool } from "./tool.ts";
+
+let runtime: Runtime;
+beforeAll(async () => {
+  runtime = await Runtime.create({ modules: {}, logLevel: "off" });
+  await (await runtime.sandbox()).close();
+}, 300_000);
+afterAll(() => runtime.close());
+
+const tools = { ping: tool({ run: () => 1 }) };
+const spin = (ms: number) => `const t = performance.now(); while (performance.now() - t < ${ms}); 1`;
+
+/** For each limit: a script, values that it reaches and does not reach, and its value. */
+const cases: [limit: keyof SandboxLimits, source: string, low: number, high: number, value: unknown][] = [
+  ["cpuMs", "let n = 0; for (let i = 0; i < 2e6; i++) n += i % 7; n > 0", 5, 60_000, true],
+  ["wallMs", "await new Promise((r) => setTimeout(r, 300)); 2", 50, 60_000, 2],
+  ["wallMs", spin(300), 50, 60_000, 1],
+  ["memoryBytes", "new Uint8Array(16 << 20).length", 8 << 20, 64 << 20, 16 << 20],
+  ["calls", "for (let i = 0; i < 5; i++) await ping(); 3", 4, 5, 3],
+  ["outputBytes", "'x'.repeat(995)", 999, 1_000, "x".repeat(995)],
+  ["logBytes", "for (let i = 0; i < 100; i++) console.log('0123'); 4", 1_999, 2_000, 4],
+  ["sourceBytes", "'é'", 3, 4, "é"],
+];
+
+describe.each(cases)("%s", (limit, source, low, high, value) => {
+  const withLimit = (amount: number): Promise<Sandbox> =>
+    runtime.sandbox({ tools, limits: { cpuMs: 60_000, wallMs: 60_000, [limit]: amount } });
+
+  test(`ends ${source.slice(0, 40)}`, async () => {
+    await using sandbox = await withLimit(low);
+    expect(await sandbox.evaluate(source)).toMatchObject({ ok: false, error: { kind: "limit", limit } });
+    // The instance is gone, and the next one is as good as new.
+    expect(await sandbox.evaluate("0")).toMatchObject({ ok: true, value: 0 });
+  });
+
+  test("does not end it when it is high enough", async () => {
+    await using sandbox = await withLimit(high);
+    expect(await sandbox.evaluate(source)).toMatchObject({ ok: true, value });
+  });
+});
+
+test("every limit that ends an evaluation has a case", () => {
+  const ending = Object.keys(sandboxLimits).filter((name) => name !== "concurrentCalls");
+  expect([...new Set(cases.map(([limit]) => limit))].sort()).toEqual(ending.sort());
+});
+
+test("a script cannot catch a limit", async () => {
+  await using sandbox = await runtime.sandbox({
+    tools,
+    limits: { cpuMs: 60, memoryBytes: 8 << 20, calls: 2, logBytes: 200 },
+  });
+  const forever = (step: string) => `for (;;) { try { ${step} } catch {} finally { ${step} } }`;
+  for (const [step, limit] of [
+    ["for (;;);", "cpuMs"],
+    ["(globalThis.a ??= []).push(new Uint8Array(1 << 20))", "memoryBytes"],
+    ["await ping()", "calls"],
+    ["console.log('a line of some length')", "logBytes"],
+  ] as const) {
+    expect(await sandbox.evaluate(forever(step))).toMatchObject({ ok: false, error: { kind: "limit", limit } });
+  }
+});
+
+test.each([
+  ["a loop", "for (;;);"],
+  ["a regular expression", "/^(a+)+$/.test('a'.repeat(50) + 'b')"],
+  ["a sort", "Array.from({ length: 1e6 }, (_, i) => -i).sort((a, b) => { for (;;); })"],
+  ["microtasks", "const f = () => Promise.resolve().then(f); await f()"],
+  ["a generator", "function* g() { for (;;) yield 1 } for (const x of g());"],
+  ["a getter", "({ get a() { for (;;); } })"],
+  ["a stack trace", "Error.prepareStackTrace = () => { for (;;); }; throw new Error('x')"],
+  ["a toString", "throw { get message() { for (;;); } }"],
+  ["BigInt", "let n = 3n; for (;;) n = n * n % (1n << 20000n) + 1n"],
+  ["JSON", "const a = {}; const big = Array(1e4).fill('x'); for (;;) JSON.stringify(big)"],
+])("processor time ends %s within 10 ms", async (_, source) => {
+  await using sandbox = await runtime.sandbox({ limits: { cpuMs: 100 } });
+  const done = await sandbox.evaluate(source);
+  expect(done).toMatchObject({ ok: false, error: { kind: "limit", limit: "cpuMs" } });
+  // The clock of a thread stands still while others run, and an epoch is 10 ms of all.
+  expect(done.usage.cpuUs).toBeLessThan(125_000);
+});
+
+test("the stack is a limit of its own", async () => {
+  await using sandbox = await runtime.sandbox();
+  const overflow = { ok: false, error: { kind: "limit", limit: "stack" } };
+  expect(await sandbox.evaluate("const f = () => f() + 1; f()")).toMatchObject(overflow);
+  const caught = "const f = () => f() + 1; try { f() } catch (e) { e instanceof RangeError }";
+  expect(await sandbox.evaluate(caught)).toMatchObject({ ok: true, value: true });
+});
+
+test("memory holds to the page", async () => {
+  await using sandbox = await runtime.sandbox({ limits: { memoryBytes: 12 << 20 } });
+  const done = await sandbox.evaluate("const all = []; for (;;) all.push(new Uint8Array(65_536))");
+  expect(done).toMatchObject({ ok: false, error: { kind: "limit", limit: "memoryBytes" } });
+  expect(done.usage.peakMemoryBytes).toBeLessThanOrEqual(12 << 20);
+});
+
+test("Node's event loop does not wait for endless loops", async () => {
+  await using sandbox = await runtime.sandbox({ limits: { cpuMs: 200, wallMs: 30_000 } });
+  const all = Promise.all(Array.from({ length: 16 }, () => sandbox.evaluate("for (;;);")));
+  let isOver = false;
+  void all.then(() => {
+    isOver = true;
+  });
+  let turns = 0;
+  while (!isOver) {
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    turns++;
+  }
+  expect(new Set((await all).map((done) => (done.ok ? "value" : done.error.limit)))).toEqual(new Set(["cpuMs"]));
+  expect(turns).toBeGreaterThan(20);
+});

@@ -1,0 +1,313 @@
+import { field, list, oneOf, Type } from "@tenon/sdk";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { z } from "zod";
+import { Runtime } from "../embed/runtime.ts";
+import type { Evaluated, Sandbox, SandboxOptions } from "./sandbox.ts";
+import { PublicError, tool } from "./tool.ts";
+
+let runtime: Runtime;
+beforeAll(async () => {
+  runtime = await Runtime.create({ modules: {}, logLevel: "off" });
+  // The engine is compiled once.
+  await (await runtime.sandbox()).close();
+}, 300_000);
+afterAll(() => runtime.close());
+
+const made = (options: SandboxOptions = {}) => runtime.sandbox(options);
+
+/** The value of an evaluation that must have one. */
+function resultOf(done: Evaluated): unknown {
+  if (!done.ok) throw new Error(`${done.error.kind}: ${done.error.message}`);
+  return done.value;
+}
+
+/** The error of an evaluation that must have one. */
+function errorOf(done: Evaluated) {
+  if (done.ok) throw new Error(`there is a value: ${JSON.stringify(done.value)}`);
+  return done.error;
+}
+
+describe("a script's value", () => {
+  test.each([
+    ["1 + 1", undefined, 2],
+    ["const x: number = 20; x + 1", undefined, 21],
+    ["export default ({ n }: { n: number }) => n * 2", { n: 4 }, 8],
+    ["export default async function (n) { await null; return [n] }", 1, [1]],
+    ["async (n) => n + 1", 1, 2],
+    ["export default 7", undefined, 7],
+    ["const a = await Promise.resolve(5); a", undefined, 5],
+    ["input.a", { a: [true] }, [true]],
+    ["if (input) 'yes'; else 'no'", false, "no"],
+    ["interface A { b: string }\ntype C = A;\n({ b: 'x' } satisfies A) as C", undefined, { b: "x" }],
+    ["const m = new Map<string, number>([['a', 1]]); [...m]", undefined, [["a", 1]]],
+    ["function f<T>(x: T): T { return x } f<number>(3)", undefined, 3],
+    ["let x = 1;", undefined, undefined],
+    ["", undefined, undefined],
+    ["process.env", undefined, { MODE: "test" }],
+    [
+      "[typeof URL, typeof fetch, typeof require, typeof structuredClone, typeof TextDecoder]",
+      undefined,
+      expect.any(Array),
+    ],
+  ])("%s", async (source, input, expected) => {
+    await using sandbox = await made({ env: { MODE: "test" } });
+    expect(resultOf(await sandbox.evaluate(source, { input }))).toEqual(expected);
+  });
+
+  test("values cross as structured clones, both ways", async () => {
+    await using sandbox = await made({ limits: { outputBytes: 1 << 26 } });
+    const json = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { depthSize: "small" },
+        fc.constantFrom(null, undefined, true, false, Number.NaN, -0, Number.POSITIVE_INFINITY),
+        fc.double(),
+        fc.string({ unit: "binary" }),
+        fc.constant("a\ud800"),
+        fc.uint8Array(),
+        fc.date({ noInvalidDate: false }),
+        fc.array(tie("value"), { maxLength: 4 }),
+        fc.dictionary(fc.string(), tie("value"), { maxKeys: 4, noNullPrototype: true }),
+      ),
+    })).value;
+    await fc.assert(
+      fc.asyncProperty(fc.array(json, { maxLength: 20 }), async (input) => {
+        const done = await sandbox.evaluate("export default (x) => x", { input });
+        expect(resultOf(done)).toStrictEqual(structuredClone(input));
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  test("what is no value stays inside", async () => {
+    await using sandbox = await made();
+    for (const [source, what] of [
+      ["export default () => () => 1", "the value is a function"],
+      ["({ a: [Symbol()] })", ".a[0] is a symbol"],
+      ["({ m: new Map() })", ".m is a Map"],
+      ["10n", "the value is a bigint"],
+      ["new Proxy({}, {})", "the value is a Proxy"],
+      ["const a = []; a.push(a); a", "contains itself"],
+    ] as const) {
+      expect(errorOf(await sandbox.evaluate(source))).toMatchObject({
+        kind: "thrown",
+        message: expect.stringContaining(what),
+      });
+    }
+  });
+
+  test("an input that cannot be cloned is an error of the program", async () => {
+    await using sandbox = await made();
+    await expect(sandbox.evaluate("1", { input: { f: () => 1 } })).rejects.toThrow("the input.f is a function");
+    await expect(sandbox.evaluate("1", { input: new Map() })).rejects.toThrow("a Map");
+    await expect(sandbox.evaluate(1 as never)).rejects.toMatchObject({ code: "CONFIG" });
+  });
+});
+
+describe("errors", () => {
+  test.each([
+    ["\nthrow new TypeError('no')", { kind: "thrown", name: "TypeError", message: "no", line: 2, column: 7 }],
+    ["\n\nfunction f(a: string) { throw new Error(a) }\nf('x')", { kind: "thrown", line: 3, column: 31 }],
+    ["throw null", { kind: "thrown", message: "null" }],
+    ["throw { toString() { throw 1 } }", { kind: "thrown" }],
+    ["let x = ;", { kind: "syntax", line: 1, column: 9 }],
+    ["\nenum A { B }", { kind: "syntax", line: 2, message: expect.stringContaining("enum") }],
+    ["\n\nnamespace N { export const x = 1 }", { kind: "syntax", line: 3 }],
+    ["class A { constructor(private x: number) {} }", { kind: "syntax", line: 1 }],
+    ["import fs from 'node:fs'", { kind: "syntax", message: expect.stringContaining('"node:fs"') }],
+    [
+      "import { startCall } from 'tenon:engine'",
+      { kind: "syntax", message: expect.stringContaining('"tenon:engine"') },
+    ],
+    ["await import('node:fs')", { kind: "thrown", message: expect.stringContaining('"node:fs"') }],
+    ["new Promise(() => {})", { kind: "thrown", message: expect.stringContaining("never happens") }],
+    [
+      "setTimeout(() => { throw new Error('late') }, 1); new Promise((r) => setTimeout(r, 50))",
+      { kind: "thrown", message: "Error: late" },
+    ],
+    ["(".repeat(100_000), { kind: "syntax", message: expect.stringContaining("too deeply") }],
+    ["!".repeat(200_000), { kind: "syntax" }],
+  ])("%s", async (source, expected) => {
+    await using sandbox = await made();
+    expect(errorOf(await sandbox.evaluate(source))).toMatchObject(expected);
+    expect(resultOf(await sandbox.evaluate("1"))).toBe(1);
+  });
+
+  test("logs are lines with levels", async () => {
+    await using sandbox = await made();
+    const done = await sandbox.evaluate("console.log('a', { b: 1 }); console.error('c\\nd'); throw new Error('e')");
+    expect(done.ok).toBe(false);
+    expect(done.logs).toEqual([
+      { level: "info", message: "a { b: 1 }" },
+      { level: "error", message: "c" },
+      { level: "error", message: "d" },
+    ]);
+  });
+});
+
+describe("tools", () => {
+  const Find = Type("Find", { id: field.u32() });
+  const Person = Type("Person", { id: field.u32(), name: field.string({ docs: "The name */ in full." }) });
+
+  test("are globals and modules, and validated on the way in and out", async () => {
+    const run = vi.fn(({ id }: { id: number }) => ({ id, name: id === 9 ? (7 as never) : "Ada" }));
+    const onToolError = vi.fn();
+    await using sandbox = await made({
+      tools: { crm: { find: tool({ input: Find, output: Person, run }) } },
+      onToolError,
+    });
+    const both =
+      "import crm, { find } from 'crm'; [await find({ id: 1 }), await crm.find({ id: 2 }), globalThis.crm === crm]";
+    expect(resultOf(await sandbox.evaluate(both))).toEqual([{ id: 1, name: "Ada" }, { id: 2, name: "Ada" }, true]);
+    const wrong = errorOf(await sandbox.evaluate("\nawait crm.find({ id: 'x' })"));
+    expect(wrong).toMatchObject({ kind: "tool", message: expect.stringMatching(/^crm\.find: .*id/) });
+    expect(run).toHaveBeenCalledTimes(2);
+    expect(errorOf(await sandbox.evaluate("crm.find({ id: 9 })"))).toMatchObject({
+      kind: "tool",
+      message: "crm.find failed",
+    });
+    expect(onToolError).toHaveBeenCalledWith(
+      expect.objectContaining({ message: expect.stringContaining("name") }),
+      "crm.find",
+    );
+  });
+
+  test("a script learns the message of a public error alone", async () => {
+    const fails = (error: unknown, publicErrors = false) =>
+      tool({
+        publicErrors,
+        run: () => {
+          throw error;
+        },
+      });
+    await using sandbox = await made({
+      tools: {
+        secret: fails(new Error("password")),
+        own: fails(new PublicError("no such person")),
+        open: fails(new Error("open"), true),
+        odd: fails({ toString: () => "odd" }),
+      },
+    });
+    const caught = "[secret, own, open, odd].map((t) => t().catch((e) => [e.name, e.message, e instanceof Error]))";
+    expect(resultOf(await sandbox.evaluate(`await Promise.all(${caught})`))).toEqual([
+      ["ToolError", "secret failed", true],
+      ["ToolError", "no such person", true],
+      ["ToolError", "open", true],
+      ["ToolError", "odd failed", true],
+    ]);
+    expect(errorOf(await sandbox.evaluate("secret()"))).toMatchObject({ kind: "tool", message: "secret failed" });
+  });
+
+  test("as many run at once as may, and each learns when its evaluation ends", async () => {
+    let running = 0;
+    let most = 0;
+    const ended: boolean[] = [];
+    const wait = tool({
+      run: async (ms: number, { signal, context }) => {
+        most = Math.max(most, ++running);
+        await new Promise((resolve) => {
+          const timer = setTimeout(resolve, ms);
+          signal.addEventListener("abort", () => {
+            clearTimeout(timer);
+            resolve(undefined);
+          });
+        });
+        running--;
+        ended.push(signal.aborted);
+        return context;
+      },
+    });
+    await using sandbox = await made({ tools: { wait }, limits: { concurrentCalls: 3, calls: 20 } });
+    const all = await sandbox.evaluate("await Promise.all(Array.from({ length: 12 }, () => wait(5)))", {
+      context: "me",
+    });
+    expect([resultOf(all), most]).toEqual([Array(12).fill("me"), 3]);
+    expect(all.usage.calls).toBe(12);
+    ended.length = 0;
+    const controller = new AbortController();
+    const aborted = sandbox.evaluate("await wait(60_000)", { signal: controller.signal });
+    await vi.waitFor(() => expect(running).toBe(1));
+    controller.abort();
+    expect(errorOf(await aborted)).toMatchObject({ kind: "aborted" });
+    await vi.waitFor(() => expect(ended).toEqual([true]));
+  });
+
+  test("types() declares tools and input", async () => {
+    const Cat = Type("Cat", { kind: field.enum("cat"), lives: field.u32({ default: 9 }) });
+    const Dog = Type("Dog", { kind: field.enum("dog"), tags: list(field.string()).optional() });
+    await using sandbox = await made({
+      input: Find,
+      tools: {
+        crm: {
+          find: tool({
+            input: Find,
+            output: Person,
+            description: "Finds */ a person.",
+            run: ({ id }) => ({ id, name: "" }),
+          }),
+        },
+        pet: tool({ input: oneOf("kind", { cat: Cat, dog: Dog }), run: () => null }),
+        zod: tool({ input: z.object({ a: z.string(), b: z.number().optional() }), run: ({ a }) => a }),
+        any: tool({ run: () => 1 }),
+      },
+    });
+    expect(sandbox.types()).toBe(`declare const crm: {
+  /** Finds *\\/ a person. */
+  find(input: { id: number }): Promise<{ id: number; /** The name *\\/ in full. */ name: string }>;
+};
+
+declare function pet(input: { kind: "cat"; lives?: number } | { kind: "dog"; tags?: Array<string> }): Promise<unknown>;
+
+declare function zod(input: { "a": string; "b"?: number }): Promise<unknown>;
+
+declare function any(input?: unknown): Promise<unknown>;
+
+/** The argument of the default export. */
+declare const input: { id: number };
+`);
+    await expect(sandbox.evaluate("1", { input: { id: -1 } })).rejects.toThrow("the input is wrong: id");
+  });
+});
+
+describe("usage", () => {
+  test("is what was used", async () => {
+    await using sandbox = await made({ tools: { echo: tool({ run: (x) => x }) } });
+    const { usage: little } = await sandbox.evaluate("1");
+    expect(little).toMatchObject({ calls: 0, peakMemoryBytes: expect.any(Number) });
+    const source =
+      "const t = performance.now(); while (performance.now() - t < 60); await echo('x'.repeat(5_000)); new Uint8Array(8 << 20).length";
+    const { usage: much } = await sandbox.evaluate(source);
+    expect(much.calls).toBe(1);
+    expect(much.bytesOut).toBeGreaterThan(5_000);
+    expect(much.bytesIn).toBeGreaterThan(5_000 + source.length);
+    expect(much.peakMemoryBytes).toBeGreaterThan(little.peakMemoryBytes + (8 << 20) - 65_536);
+    expect(much.wallUs).toBeGreaterThanOrEqual(60_000);
+    expect(much.cpuUs).toBeLessThanOrEqual(much.wallUs + 10_000);
+    expect(much.cpuUs).toBeGreaterThan(little.cpuUs);
+  });
+});
+
+test("wrong options are named", async () => {
+  const wrong = (options: unknown) => runtime.sandbox(options as never);
+  await expect(wrong({ tols: {} })).rejects.toThrow("unknown option `tols`");
+  await expect(wrong({ limits: { cpu: 1 } })).rejects.toThrow("unknown limit `limits.cpu`");
+  await expect(wrong({ limits: { cpuMs: 0 } })).rejects.toThrow("`limits.cpuMs` must be a whole number from 1");
+  await expect(wrong({ tools: { "a-b": tool({ run: () => 1 }) } })).rejects.toThrow("identifier");
+  await expect(wrong({ tools: { ["__proto__"]: tool({ run: () => 1 }) } })).rejects.toThrow("identifier");
+  await expect(wrong({ tools: { crm: { find: () => 1 } } })).rejects.toThrow("`tools.crm.find` must be a tool");
+  await expect(wrong({ outbound: { allow: "x" } })).rejects.toThrow("`outbound.allow`");
+  await expect(wrong({ env: { A: 1 } })).rejects.toThrow("`env`");
+  expect(() => tool({ run: 1 as never })).toThrow('"run" must be a function');
+});
+
+test("closing ends evaluations, and the runtime closes its sandboxes", async () => {
+  const own = await Runtime.create({ modules: {}, logLevel: "off" });
+  const sandbox = await own.sandbox();
+  const endless = sandbox.evaluate("await new Promise((r) => setTimeout(r, 20_000))");
+  const other: Sandbox = await own.sandbox();
+  await sandbox.evaluate("1");
+  await own.close();
+  expect(errorOf(await endless)).toMatchObject({ kind: "aborted" });
+  await expect(other.evaluate("1")).rejects.toMatchObject({ code: "REQUEST" });
+  await expect(own.sandbox()).rejects.toMatchObject({ code: "REQUEST" });
+});

@@ -1,0 +1,421 @@
+/** The class `Sandbox`: code that a customer or a model wrote, evaluated inside this program. */
+import type { Evaluations as NativeEvaluations, Runtime as NativeRuntime, NativeUsage } from "@tenon/native";
+import { nativeOptions } from "../embed/runtime-options.ts";
+import { TenonError } from "../errors.ts";
+import { compilerCommand, fromNative, native } from "../native.ts";
+import { sandboxComponent } from "./component.ts";
+import { declarations } from "./declarations.ts";
+import { limitProblems, type SandboxLimitName, type SandboxLimits, wholeLimits } from "./limits.ts";
+import { type Stripped, strip } from "./strip.ts";
+import { type AnySchema, issuesText, type Tools, toolNames, toolProblems, toolsByPath } from "./tool.ts";
+import { type OnToolError, ToolCalls } from "./tool-calls.ts";
+import { decode, encode, encodeAll } from "./values.ts";
+
+/** The options of `runtime.sandbox`. */
+export interface SandboxOptions {
+  /** Functions of this program that scripts call, by their names, or by the names of groups and their own. */
+  readonly tools?: Tools;
+  readonly limits?: SandboxLimits;
+  /** Hosts that scripts may send requests to by `fetch`; none when left out. */
+  readonly outbound?: { readonly allow?: readonly string[] };
+  /** Variables, which scripts find in `process.env`; those of this process are not among them. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** The schema of the input, which is validated by it. */
+  readonly input?: AnySchema;
+  /** Gets the errors of tools whose messages scripts do not learn. */
+  readonly onToolError?: OnToolError;
+}
+
+/** The options of `evaluate`. */
+export interface EvaluateOptions {
+  /** The argument of the script's function, and its global `input`. */
+  readonly input?: unknown;
+  /** Ends the evaluation when it is aborted. */
+  readonly signal?: AbortSignal;
+  /** A value for the tools that are called, such as the user. It does not enter the sandbox. */
+  readonly context?: unknown;
+}
+
+/** The use of an evaluation. */
+export interface EvaluationUsage {
+  /** Processor time in microseconds, of the script and of this process's work for it. */
+  readonly cpuUs: number;
+  /** Time in microseconds. */
+  readonly wallUs: number;
+  /** The largest size of its memory in bytes. */
+  readonly peakMemoryBytes: number;
+  /** Calls of tools and other outbound calls. */
+  readonly calls: number;
+  /** Bytes of the source, the input, and responses to calls. */
+  readonly bytesIn: number;
+  /** Bytes of the value, and of calls. */
+  readonly bytesOut: number;
+}
+
+/** A line that a script has logged. */
+export interface EvaluationLog {
+  /** `error` for `console.error` and `console.warn`. */
+  readonly level: "info" | "error";
+  readonly message: string;
+}
+
+/** The reason why there is no value. */
+export interface EvaluationError {
+  readonly kind: "thrown" | "limit" | "syntax" | "tool" | "aborted";
+  readonly message: string;
+  /** The name of the limit that was reached, if `kind` is `limit`. */
+  readonly limit?: SandboxLimitName;
+  /** The name of the error that was thrown, such as `TypeError`. */
+  readonly name?: string;
+  /** The line in the source, which begins with 1. */
+  readonly line?: number;
+  /** The column in the source, which begins with 1. */
+  readonly column?: number;
+  readonly stack?: string;
+}
+
+/** The result of `evaluate`. */
+export type Evaluated =
+  | { readonly ok: true; readonly value: unknown; readonly logs: EvaluationLog[]; readonly usage: EvaluationUsage }
+  | {
+      readonly ok: false;
+      readonly error: EvaluationError;
+      readonly logs: EvaluationLog[];
+      readonly usage: EvaluationUsage;
+    };
+
+/** Evaluations that run at once; further ones wait, within their `wallMs`. */
+const CONCURRENT = 1_024;
+
+/** The name of the module in its own runtime. */
+const MODULE = "sandbox";
+
+/** Bytes of the answer besides the value. */
+const ENVELOPE = 64 * 1024;
+
+const HOUR = 3_600_000;
+
+/** The result without the log and the use. */
+type Outcome = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: EvaluationError };
+
+type Settled = (status: number, body: Buffer, usage: NativeUsage) => void;
+
+/** Evaluates source texts, each in an instance of its own that is gone afterwards. Made by `runtime.sandbox`. */
+export class Sandbox {
+  readonly #runtime: NativeRuntime;
+  readonly #evaluations: NativeEvaluations;
+  readonly #settled: Map<number, Settled>;
+  readonly #calls: ToolCalls;
+  readonly #options: SandboxOptions;
+  readonly #limits: Required<SandboxLimits>;
+  /** The parts of a request that are the same for all evaluations: tools, variables, and the limit of the value. */
+  readonly #fixed: readonly Buffer[];
+  readonly #closed: () => void;
+  #isClosed = false;
+
+  private constructor(
+    runtime: NativeRuntime,
+    calls: ToolCalls,
+    options: SandboxOptions,
+    limits: Required<SandboxLimits>,
+    closed: () => void,
+  ) {
+    this.#runtime = runtime;
+    this.#calls = calls;
+    this.#options = options;
+    this.#limits = limits;
+    this.#fixed = [toolNames(options.tools ?? {}), options.env ?? {}, limits.outputBytes].map((part) => encode(part));
+    this.#closed = closed;
+    const settled = new Map<number, Settled>();
+    this.#settled = settled;
+    this.#evaluations = new (native().Evaluations)(runtime, MODULE, (evaluation, status, body, usage) => {
+      const settle = settled.get(evaluation);
+      settled.delete(evaluation);
+      settle?.(status, body, usage);
+    });
+  }
+
+  /** Makes a sandbox; `closed` is called when it is closed. @internal */
+  static async create(options: SandboxOptions, cacheFolder: string | false, closed: () => void): Promise<Sandbox> {
+    refuseWrongOptions(options);
+    const limits = wholeLimits(options.limits ?? {});
+    const onError = options.onToolError ?? (() => {});
+    const calls = new ToolCalls(toolsByPath(options.tools ?? {}), limits.concurrentCalls, onError);
+    const compiler = compilerCommand();
+    // The parser starts meanwhile.
+    const [component] = await Promise.all([sandboxComponent(), strip("")]);
+    const given = nativeOptions({
+      modules: { [MODULE]: component },
+      sidecars: { tools: calls.address },
+      outboundAllow: options.outbound?.allow ?? [],
+      cacheFolder,
+      requestTimeoutMs: limits.wallMs,
+      maxBodyBytes: 4 * 1024 ** 3,
+      maxResponseBytes: limits.outputBytes + ENVELOPE,
+      maxBufferedBytes: 64 * 1024 ** 3,
+      memoryLimitBytes: limits.memoryBytes,
+      maxConcurrent: CONCURRENT,
+      maxQueued: 100_000,
+      queueTimeoutMs: HOUR,
+      maxOutboundCalls: limits.calls,
+      maxOutboundBodyBytes: limits.memoryBytes,
+      outboundTimeoutMs: HOUR,
+      maxConcurrentPerSidecar: 10_000,
+      breakerFailures: 1_000,
+      maxLogBytes: 1024 ** 3,
+    });
+    const checked = { ...given, ...(compiler === undefined ? {} : { compiler }) };
+    return new Sandbox(await fromNative(native().Runtime.create(checked)), calls, options, limits, closed);
+  }
+
+  /**
+   * Evaluates a module in TypeScript or JavaScript, whose types are stripped and not checked. The result is that of its default export,
+   * or of the value of its last expression: a function is called with the input, and any other value is the result. A promise is
+   * waited for.
+   *
+   * A limit that is reached ends the evaluation. Whatever the script does, this resolves.
+   *
+   * @throws TypeError when the input cannot be cloned: only JSON's types, bytes (`Uint8Array`) and dates enter a sandbox
+   * @throws TenonError `REQUEST` when the sandbox is closed, and `CONFIG` for a wrong argument
+   */
+  async evaluate(source: string, options: EvaluateOptions = {}): Promise<Evaluated> {
+    if (typeof source !== "string") throw new TenonError("CONFIG", "`source` must be a string");
+    if (typeof options !== "object" || options === null)
+      throw new TenonError("CONFIG", "the options must be an object");
+    if (this.#isClosed) throw new TenonError("REQUEST", "the sandbox is closed");
+    const { signal, context } = options;
+    const began = performance.now();
+    const { sourceBytes, wallMs } = this.#limits;
+    const fails = (error: EvaluationError, cpuUs = 0): Evaluated => {
+      const none = { peakMemoryBytes: 0, calls: 0, bytesIn: 0, bytesOut: 0 };
+      return { ok: false, error, logs: [], usage: { cpuUs: Math.round(cpuUs), wallUs: since(began), ...none } };
+    };
+    if (signal?.aborted) return fails(aborted);
+    if (Buffer.byteLength(source) > sourceBytes)
+      return fails(limited("sourceBytes", `the source is larger than ${sourceBytes} bytes`));
+    const input = await this.#input(options.input);
+    const stripped = await inTime(strip(source), wallMs, signal);
+    if (stripped === "late") return fails(limited("wallMs", `there was no value within ${wallMs} ms`));
+    if (stripped === "aborted") return fails(aborted);
+    const { cpuUs } = stripped;
+    if ("error" in stripped) return fails({ kind: "syntax", ...stripped.error }, cpuUs);
+    if (this.#isClosed) throw new TenonError("REQUEST", "the sandbox is closed");
+    const body = encodeAll([encode(stripped.code), encode(input, "the input"), ...this.#fixed]);
+    return this.#run(body, began, cpuUs, { signal, context });
+  }
+
+  /** The declarations of the tools and the input in TypeScript, for a model or an editor. */
+  types(): string {
+    return declarations(this.#options.tools ?? {}, this.#options.input);
+  }
+
+  /** Ends the evaluations that run, and frees the memory. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    for (const evaluation of [...this.#settled.keys()]) this.#evaluations.cancel(evaluation);
+    await fromNative(this.#runtime.flush());
+    this.#runtime.release();
+    this.#closed();
+  }
+
+  /** Closes at the end of a block: `await using sandbox = await runtime.sandbox(…)`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #input(given: unknown): Promise<unknown> {
+    const schema = this.#options.input;
+    if (schema === undefined) return given;
+    const result = await schema["~standard"].validate(given);
+    if (result.issues === undefined) return result.value;
+    throw new TenonError("CONFIG", `the input is wrong: ${issuesText(result.issues)}`);
+  }
+
+  #run(
+    body: Buffer,
+    began: number,
+    cpuUs: number,
+    { signal, context }: { readonly signal: AbortSignal | undefined; readonly context: unknown },
+  ): Promise<Evaluated> {
+    const { cpuMs, logBytes, wallMs } = this.#limits;
+    return new Promise((resolve) => {
+      const ended = new AbortController();
+      const evaluation = this.#evaluations.begin(body, cpuMs, logBytes);
+      let reason: EvaluationError | undefined;
+      const end = (why: EvaluationError) => {
+        reason ??= why;
+        this.#evaluations.cancel(evaluation);
+      };
+      const onAbort = () => end(aborted);
+      // The runtime's own limit does not count the time in which an evaluation waits to begin.
+      const late = Math.max(wallMs - (performance.now() - began), 0);
+      const timer = setTimeout(() => end(limited("wallMs", `there was no value within ${wallMs} ms`)), late);
+      signal?.addEventListener("abort", onAbort, { once: true });
+      this.#calls.begin(evaluation, { signal: ended.signal, context });
+      this.#settled.set(evaluation, (status, answer, used) => {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", onAbort);
+        this.#calls.end(evaluation);
+        ended.abort(new Error("the evaluation has ended"));
+        const usage = { ...usageOf(used), wallUs: since(began) };
+        usage.cpuUs += Math.round(cpuUs);
+        const logs = logsOf(used);
+        const outcome = this.#outcome(status, answer, used, reason, logs);
+        resolve({ ...outcome, logs, usage } as Evaluated);
+      });
+    });
+  }
+
+  #outcome(
+    status: number,
+    answer: Buffer,
+    { limit }: NativeUsage,
+    reason: EvaluationError | undefined,
+    logs: EvaluationLog[],
+  ): Outcome {
+    if (limit !== undefined) return { ok: false, error: this.#limited(limit) };
+    if (reason !== undefined) return { ok: false, error: reason };
+    if (status === 200) return this.#answered(answer);
+    if (status === 504) return failed("the script waits for something that never happens");
+    if (status === 0)
+      return {
+        ok: false,
+        error: this.#isClosed ? aborted : { kind: "thrown", message: "the evaluation was broken off" },
+      };
+    // A timer or a microtask has thrown, and that is logged.
+    const uncaught = logs.filter(({ message }) => message.startsWith("Uncaught ")).at(-1);
+    return failed(uncaught?.message.slice("Uncaught ".length) ?? "the script has ended its instance");
+  }
+
+  /** Reads an answer, which a script may have forged. */
+  #answered(answer: Buffer): Outcome {
+    if (answer.length > this.#limits.outputBytes + ENVELOPE) return { ok: false, error: this.#limited("output") };
+    try {
+      const decoded = decode(answer);
+      if (!Array.isArray(decoded) || decoded.length !== 2) return failed("the answer of the sandbox is invalid");
+      return decoded[0] === false ? { ok: true, value: decoded[1] } : { ok: false, error: errorOf(decoded[1]) };
+    } catch (error) {
+      return failed((error as Error).message);
+    }
+  }
+
+  #limited(limit: string): EvaluationError {
+    const { cpuMs, wallMs, memoryBytes, calls, outputBytes, logBytes } = this.#limits;
+    switch (limit) {
+      case "cpu":
+        return limited("cpuMs", `the script has used more than ${cpuMs} ms of processor time`);
+      case "wall":
+        return limited("wallMs", `there was no value within ${wallMs} ms`);
+      case "memory":
+        return limited("memoryBytes", `the script needs more than ${memoryBytes} bytes of memory`);
+      case "calls":
+        return limited("calls", `the script has made more than ${calls} calls`);
+      case "output":
+        return limited("outputBytes", `the value is larger than ${outputBytes} bytes`);
+      case "log":
+        return limited("logBytes", `the script has logged more than ${logBytes} bytes`);
+      default:
+        return limited("host", "the script has reached a limit of the runtime");
+    }
+  }
+}
+
+const aborted: EvaluationError = { kind: "aborted", message: "the evaluation was aborted" };
+
+const limited = (limit: SandboxLimitName, message: string): EvaluationError => ({ kind: "limit", limit, message });
+
+const failed = (message: string) => ({ ok: false, error: { kind: "thrown", message } }) as const;
+
+const since = (began: number) => Math.round((performance.now() - began) * 1000);
+
+function usageOf({ cpuUs, peakMemoryBytes, calls, bytesIn, bytesOut }: NativeUsage) {
+  return { cpuUs: Math.round(cpuUs), wallUs: 0, peakMemoryBytes, calls, bytesIn, bytesOut };
+}
+
+/** The frames of the sandbox's own program. */
+const ownFrame = /^\s+at (?:.* )?\(?(?:native|sandbox\.js:\d+(?::\d+)?)\)?$/;
+
+function logsOf({ log }: NativeUsage): EvaluationLog[] {
+  const lines = log.filter(({ text }) => !ownFrame.test(text));
+  return lines.map(({ isError, text }) => ({ level: isError ? "error" : "info", message: text }));
+}
+
+/** The kinds and limits that an answer of the sandbox's program has. */
+const kinds = new Set<unknown>(["thrown", "limit", "syntax", "tool"]);
+const limitsOfProgram = new Set<unknown>(["stack", "outputBytes"]);
+
+/** Reads a failure, of which every member may be anything. */
+function errorOf(given: unknown): EvaluationError {
+  const { kind, message, limit, name, line, column, stack } = (
+    typeof given === "object" && given !== null ? given : {}
+  ) as Readonly<Record<string, unknown>>;
+  const isLimit = kind === "limit" && limitsOfProgram.has(limit);
+  const isKnown = kinds.has(kind) && (kind !== "limit" || isLimit);
+  const isText = (value: unknown): value is string => typeof value === "string";
+  const isPlace = (value: unknown): value is number => Number.isInteger(value) && (value as number) > 0;
+  return {
+    kind: isKnown ? (kind as EvaluationError["kind"]) : "thrown",
+    message: isText(message) ? message : "the script has failed",
+    ...(isLimit ? { limit: limit as SandboxLimitName } : {}),
+    ...(isText(name) ? { name } : {}),
+    ...(isPlace(line) ? { line } : {}),
+    ...(isPlace(column) ? { column } : {}),
+    ...(isText(stack) ? { stack } : {}),
+  };
+}
+
+/** Waits for a stripped source, as long as the evaluation may take. */
+async function inTime(
+  stripped: Promise<Stripped> | Stripped,
+  ms: number,
+  signal: AbortSignal | undefined,
+): Promise<Stripped | "late" | "aborted"> {
+  if (!("then" in stripped)) return stripped;
+  let end: ((how: "late" | "aborted") => void) | undefined;
+  const ended = new Promise<"late" | "aborted">((resolve) => {
+    end = resolve;
+  });
+  const timer = setTimeout(() => end?.("late"), ms);
+  const onAbort = () => end?.("aborted");
+  signal?.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([stripped, ended]);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", onAbort);
+  }
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** @throws TenonError `CONFIG`, naming every wrong option */
+function refuseWrongOptions(options: SandboxOptions): void {
+  if (!isRecord(options)) throw new TenonError("CONFIG", "`runtime.sandbox` takes an object of options");
+  const known = ["tools", "limits", "outbound", "env", "input", "onToolError"];
+  const problems = Object.keys(options)
+    .filter((name) => !known.includes(name))
+    .map((name) => `unknown option \`${name}\`; known are ${known.join(", ")}`);
+  const {
+    tools = {},
+    limits = {},
+    outbound = {},
+    env = {},
+    input,
+    onToolError,
+  } = options as Readonly<Record<string, unknown>>;
+  const isText = (value: unknown) => typeof value === "string";
+  problems.push(...(isRecord(tools) ? toolProblems(tools) : ["`tools` must be an object of tools by their names"]));
+  problems.push(...(isRecord(limits) ? limitProblems(limits) : ["`limits` must be an object of limits"]));
+  if (!isRecord(outbound) || Object.keys(outbound).some((name) => name !== "allow"))
+    problems.push("`outbound` must be an object with the list `allow`");
+  else if (outbound["allow"] !== undefined && !(Array.isArray(outbound["allow"]) && outbound["allow"].every(isText)))
+    problems.push("`outbound.allow` must be a list of hosts");
+  if (!isRecord(env) || !Object.values(env).every(isText)) problems.push("`env` must be an object of strings");
+  const validates = (schema: unknown) =>
+    typeof (schema as Partial<AnySchema> | undefined)?.["~standard"]?.validate === "function";
+  if (input !== undefined && !validates(input)) problems.push("`input` must be a schema");
+  if (onToolError !== undefined && typeof onToolError !== "function") problems.push("`onToolError` must be a function");
+  if (problems.length > 0) throw new TenonError("CONFIG", problems.join("\n"));
+}

@@ -1,0 +1,128 @@
+/** Answers the calls of tools: checks what a script sends, runs the tool, and checks its result. */
+import type { Tools as NativeTools } from "@tenon/native";
+import { native } from "../native.ts";
+import { type AnySchema, issuesText, PublicError, type Tool } from "./tool.ts";
+import { decode, encode, encodeAll } from "./values.ts";
+
+/** The part of an evaluation that its tools see. */
+export interface CallingEvaluation {
+  readonly signal: AbortSignal;
+  readonly context: unknown;
+}
+
+/** Gets the errors of tools that scripts do not learn. */
+export type OnToolError = (error: unknown, tool: string) => void;
+
+/** An error whose message is for the script. */
+class Refused extends Error {}
+
+interface State {
+  running: number;
+  readonly waiting: (() => void)[];
+}
+
+type Running = CallingEvaluation & { readonly calls: State };
+
+/** The tools of a sandbox, as a sidecar in this process. */
+export class ToolCalls {
+  readonly #native: NativeTools;
+  readonly #evaluations: Map<number, Running>;
+
+  constructor(tools: ReadonlyMap<string, Tool>, concurrent: number, onError: OnToolError) {
+    // The addon holds the function, so it must not lead back to this object.
+    const evaluations = new Map<number, Running>();
+    this.#evaluations = evaluations;
+    let addon: NativeTools | undefined;
+    addon = new (native().Tools)((call, number, body) => {
+      const evaluation = evaluations.get(number);
+      if (evaluation === undefined) return;
+      const { calls, signal } = evaluation;
+      const run = async () => {
+        const answer = await answerOf(tools, evaluation, body, onError);
+        if (!signal.aborted) addon?.answer(call, answer);
+        const next = calls.waiting.shift();
+        if (next === undefined) calls.running--;
+        else next();
+      };
+      if (calls.running >= concurrent) calls.waiting.push(() => void run());
+      else {
+        calls.running++;
+        void run();
+      }
+    });
+    this.#native = addon;
+  }
+
+  /** The address for a runtime. */
+  get address(): string {
+    return this.#native.address;
+  }
+
+  /** Answers the calls of an evaluation from now on. */
+  begin(number: number, evaluation: CallingEvaluation): void {
+    this.#evaluations.set(number, { ...evaluation, calls: { running: 0, waiting: [] } });
+  }
+
+  /** Answers no more calls of an evaluation. */
+  end(number: number): void {
+    const evaluation = this.#evaluations.get(number);
+    if (evaluation === undefined) return;
+    evaluation.calls.waiting.length = 0;
+    this.#evaluations.delete(number);
+  }
+}
+
+async function answerOf(
+  tools: ReadonlyMap<string, Tool>,
+  evaluation: CallingEvaluation,
+  body: Buffer,
+  onError: OnToolError,
+): Promise<Buffer> {
+  const failed = (message: string) => encode([true, message]);
+  let path = "a tool";
+  try {
+    const [name, given] = pathAndInput(body);
+    const tool = tools.get(name);
+    if (tool === undefined) return failed(`there is no tool ${JSON.stringify(name.slice(0, 100))}`);
+    path = name;
+    const input = await checked(tool.input, given, (issues) => new Refused(`${path}: ${issues}`));
+    if (evaluation.signal.aborted) return failed("the evaluation has ended");
+    const { signal, context } = evaluation;
+    const result = await tool.run(input as never, { signal, context });
+    const output = await checked(tool.output, result, (issues) => new Error(`${path}: the result is wrong: ${issues}`));
+    return encodeAll([encode(false), encode(output, `the result of ${path}`)]);
+  } catch (error) {
+    const isPublic = error instanceof Refused || error instanceof PublicError || tools.get(path)?.publicErrors === true;
+    if (isPublic) return failed(messageOf(error));
+    onError(error, path);
+    return failed(`${path} failed`);
+  }
+}
+
+function pathAndInput(body: Buffer): [path: string, input: unknown] {
+  let call: unknown;
+  try {
+    call = decode(body);
+  } catch {
+    throw new Refused("the call is invalid");
+  }
+  if (!Array.isArray(call) || call.length !== 2 || typeof call[0] !== "string")
+    throw new Refused("the call is invalid");
+  return [call[0], call[1]];
+}
+
+async function checked(
+  schema: AnySchema | undefined,
+  value: unknown,
+  wrong: (issues: string) => Error,
+): Promise<unknown> {
+  if (schema === undefined) return value;
+  const result = await schema["~standard"].validate(value);
+  if (result.issues === undefined) return result.value;
+  throw wrong(issuesText(result.issues));
+}
+
+function messageOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return message.slice(0, 2_000);
+}
