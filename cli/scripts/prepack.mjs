@@ -1,7 +1,7 @@
-// Adds files that the package needs beyond its compiled sources: the WIT and the templates, which are elsewhere in a
-// clone.
+// Adds files that the package needs beyond its compiled sources: the component of sandboxes, which is built, and the WIT and
+// the templates, which are elsewhere in a clone.
 import { execFileSync } from "node:child_process";
-import { cpSync, renameSync, rmSync } from "node:fs";
+import { cpSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -11,6 +11,9 @@ const left = new Set(["node_modules", "dist", ".tenon", "package-lock.json", "op
 execFileSync("npm", ["run", "build"], { cwd: root, stdio: ["ignore", 2, 2] });
 for (const folder of ["wit", "templates"]) rmSync(join(root, folder), { recursive: true, force: true });
 cpSync(join(root, "../wit"), join(root, "wit"), { recursive: true });
+const { buildSandbox } = await import("../dist/build/sandbox.js");
+const { defaultCacheFolder } = await import("../dist/cache-folder.js");
+writeFileSync(join(root, "sandbox.wasm"), await buildSandbox(defaultCacheFolder()));
 const { templates } = await import("../dist/project/create.js");
 for (const { example } of Object.values(templates)) {
   const template = join(root, "templates", example);

@@ -112,16 +112,14 @@ function print(done: Evaluated, name: string, isWhole: boolean, terminal: Termin
   }
   for (const { message } of done.logs) process.stderr.write(`${message}\n`);
   if (!done.ok) terminal.failure(describe(done.error, name));
-  else if (done.value !== undefined) process.stdout.write(`${json(done.value)}\n`);
+  else if (done.value !== undefined) process.stdout.write(`${json(done.value, 2)}\n`);
 }
 
 /** JSON, in which bytes are base64. */
-function json(value: unknown): string {
-  return JSON.stringify(
-    value,
-    (_, each) => (each instanceof Uint8Array ? Buffer.from(each).toString("base64") : each),
-    2,
-  );
+function json(value: unknown, indent?: number): string {
+  const bytesAsText = (_: string, each: unknown) =>
+    each instanceof Uint8Array ? Buffer.from(each).toString("base64") : each;
+  return JSON.stringify(value, bytesAsText, indent);
 }
 
 function describe(error: EvaluationError, file: string): string {

@@ -68,7 +68,7 @@ test("a script cannot catch a limit", async () => {
 test.each([
   ["a loop", "for (;;);"],
   ["a regular expression", "/^(a+)+$/.test('a'.repeat(50) + 'b')"],
-  ["a sort", "Array.from({ length: 1e6 }, (_, i) => -i).sort((a, b) => { for (;;); })"],
+  ["a sort", "Array.from({ length: 1e4 }, (_, i) => -i).sort((a, b) => { for (;;); })"],
   ["microtasks", "const f = () => Promise.resolve().then(f); await f()"],
   ["a generator", "function* g() { for (;;) yield 1 } for (const x of g());"],
   ["a getter", "({ get a() { for (;;); } })"],
@@ -99,9 +99,9 @@ test("memory holds to the page", async () => {
   expect(done.usage.peakMemoryBytes).toBeLessThanOrEqual(12 << 20);
 });
 
-test("Node's event loop does not wait for endless loops", async () => {
-  await using sandbox = await runtime.sandbox({ limits: { cpuMs: 200, wallMs: 30_000 } });
-  const all = Promise.all(Array.from({ length: 16 }, () => sandbox.evaluate("for (;;);")));
+test("Node's event loop does not wait for endless loops", { timeout: 120_000 }, async () => {
+  await using sandbox = await runtime.sandbox({ limits: { cpuMs: 60, wallMs: 100_000 } });
+  const all = Promise.all(Array.from({ length: 8 }, () => sandbox.evaluate("for (;;);")));
   let isOver = false;
   void all.then(() => {
     isOver = true;

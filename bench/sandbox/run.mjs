@@ -1,0 +1,106 @@
+// The time and memory of evaluations, beside other sandboxes in the same run:
+//   npm run build && node bench/sandbox/run.mjs [folder]
+// `folder` has the peers: npm install --prefix <folder> quickjs-emscripten isolated-vm. One that cannot be loaded is left out.
+// Each evaluation has an instance, context or isolate of its own, and the source is new in each but for "again".
+import { createRequire } from "node:module";
+import { resolve } from "node:path";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import vm from "node:vm";
+import { Runtime, tool } from "../../cli/dist/index.js";
+import { conditions, record } from "../results.mjs";
+
+const [folder = "."] = process.argv.slice(2);
+const require = createRequire(`${resolve(folder)}/package.json`);
+const rounds = Number(process.env.ROUNDS ?? 500);
+const source = (n) => `const double = (x) => x * 2; JSON.stringify({ n: double(${n}), list: [1, 2, 3].map(double) })`;
+
+/** Measures calls one after another, in ms. */
+async function measure(call, times = rounds) {
+  for (let round = 0; round < 20; round++) await call(-round);
+  const all = [];
+  for (let round = 0; round < times; round++) {
+    const began = performance.now();
+    await call(round);
+    all.push(performance.now() - began);
+  }
+  all.sort((one, other) => one - other);
+  return { p50: all[times >> 1], p99: all[Math.floor(times * 0.99)] };
+}
+
+const load = (name) => {
+  try {
+    return require(name);
+  } catch {
+    console.error(`${name} is left out: it cannot be loaded from ${folder}`);
+    return undefined;
+  }
+};
+
+const runtime = await Runtime.create({ modules: {} });
+const sandbox = await runtime.sandbox({
+  tools: { ping: tool({ run: (x) => x }) },
+  limits: { calls: 100_000, cpuMs: 60_000, wallMs: 600_000 },
+});
+const ended = async (text, options) => {
+  const done = await sandbox.evaluate(text, options);
+  if (!done.ok) throw new Error(done.error.message);
+  return done;
+};
+
+const rows = [];
+const row = (name, { p50, p99 }) => rows.push([name, p50.toFixed(3), p99.toFixed(3)]);
+row("tenon, a new source", await measure((n) => ended(source(n))));
+row("tenon, the same source again", await measure(() => ended(source(1))));
+row("node:vm (no boundary, no limits)", await measure((n) => vm.runInNewContext(source(n))));
+const quickjs = load("quickjs-emscripten");
+if (quickjs !== undefined) {
+  const engine = await quickjs.getQuickJS();
+  row(
+    "quickjs-emscripten, a runtime each (one memory for all)",
+    await measure((n) => engine.evalCode(source(n), { memoryLimitBytes: 64 << 20 })),
+  );
+}
+const ivm = load("isolated-vm");
+if (ivm !== undefined) {
+  const evaluate = async (n) => {
+    const isolate = new ivm.Isolate({ memoryLimit: 64 });
+    const context = await isolate.createContext();
+    await context.eval(source(n), { timeout: 1_000 });
+    isolate.dispose();
+  };
+  row("isolated-vm, an isolate each", await measure(evaluate));
+}
+
+const calls = 1_000;
+const began = performance.now();
+await ended(`for (let i = 0; i < ${calls}; i++) await ping(i)`);
+const callUs = ((performance.now() - began) * 1000) / calls;
+
+const before = process.memoryUsage().rss;
+const many = 1_000;
+const controller = new AbortController();
+const waiting = Array.from({ length: many }, () =>
+  sandbox.evaluate("await new Promise((r) => setTimeout(r, 300_000))", { signal: controller.signal }),
+);
+await new Promise((resolve) => setTimeout(resolve, 10_000));
+const eachMib = (process.memoryUsage().rss - before) / many / 2 ** 20;
+controller.abort();
+await Promise.all(waiting);
+
+const delay = monitorEventLoopDelay({ resolution: 1 });
+const loops = await runtime.sandbox({ limits: { cpuMs: 100, wallMs: 600_000 } });
+delay.enable();
+await Promise.all(Array.from({ length: 64 }, () => loops.evaluate("for (;;);")));
+delay.disable();
+
+const ms = (nanoseconds) => (nanoseconds / 1e6).toFixed(1);
+record(
+  "bench/sandbox",
+  `${conditions}. ${rounds} evaluations one after another. A tool call takes ${callUs.toFixed(0)} µs. Each of ${many} waiting evaluations takes
+${eachMib.toFixed(2)} MiB of resident memory. Beside 64 endless loops, timers of Node are late by ${ms(delay.percentile(50) - 1e6)} ms (p50) and ${ms(delay.percentile(99) - 1e6)} ms (p99).
+
+| source to value | p50 ms | p99 ms |
+|---|---:|---:|
+${rows.map((each) => `| ${each.join(" | ")} |`).join("\n")}`,
+);
+await runtime.close();

@@ -1,0 +1,62 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+const program = fileURLToPath(new URL("../../bin/tenon.js", import.meta.url));
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "tenon-eval-"));
+  writeFileSync(
+    join(folder, "double.ts"),
+    "export default ({ n }: { n: number }) => {\n  console.log(`n is ${n}`);\n  return { n: n * 2 };\n};\n",
+  );
+  writeFileSync(join(folder, "wrong.ts"), "const a: number = 1;\nthrow new RangeError('no');\n");
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const run = (args: string[], input = "") => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [program, "eval", ...args], {
+    cwd: folder,
+    encoding: "utf8",
+    input,
+    env: { ...process.env, NO_COLOR: "1" },
+  });
+  return { status, stdout, stderr };
+};
+
+test("tenon eval prints a value, and the log apart", { timeout: 300_000 }, () => {
+  expect(run(["double.ts", "--input", '{"n": 4}'])).toEqual({
+    status: 0,
+    stdout: '{\n  "n": 8\n}\n',
+    stderr: "n is 4\n",
+  });
+  expect(run(["double.ts", "--input", "-"], '{"n": 5}')).toMatchObject({ status: 0, stdout: '{\n  "n": 10\n}\n' });
+  expect(run(["-"], "1 + 1")).toEqual({ status: 0, stdout: "2\n", stderr: "" });
+  expect(run(["-e", "process.env.A", "--env", "A=b=c"])).toMatchObject({ status: 0, stdout: '"b=c"\n' });
+  const { status, stdout } = run(["-e", "console.log('x'); 1", "--json"]);
+  expect([status, JSON.parse(stdout)]).toEqual([
+    0,
+    { ok: true, value: 1, logs: [{ level: "info", message: "x" }], usage: expect.any(Object) },
+  ]);
+});
+
+test("tenon eval fails with the place, the limit, or the wrong usage", { timeout: 300_000 }, () => {
+  const wrong = run(["wrong.ts"]);
+  expect(wrong).toMatchObject({ status: 1, stdout: "" });
+  expect(wrong.stderr).toContain("error: wrong.ts:2:7: RangeError: no");
+  const limited = run(["-e", "for (;;);", "--cpu-ms", "30"]);
+  expect(limited).toMatchObject({ status: 1, stderr: expect.stringContaining("cpuMs: ") });
+  for (const args of [
+    [],
+    ["absent.ts"],
+    ["-e", "1", "--input", "{"],
+    ["-e", "1", "--cpu-ms", "0"],
+    ["-e", "1", "--calls", "x"],
+    ["-e", "1", "wrong.ts"],
+  ])
+    expect(run(args), args.join(" ")).toMatchObject({ status: 2, stdout: "" });
+});

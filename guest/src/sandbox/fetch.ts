@@ -1,0 +1,16 @@
+/** `fetch` and its classes, over the streamed calls of the host. The SDK finds those by a key (`ts-sdk/src/platform.ts`). */
+import { cancelStream, readStream, startStream, streamHead, streamRoom, writeStream } from "tenon:engine";
+import "@tenon/sdk/fetch-classes";
+
+const { Object, Symbol } = globalThis;
+
+Object.defineProperty(globalThis, Symbol.for("tenon.call-streams"), {
+  value: Object.freeze({
+    start: startStream,
+    head: streamHead,
+    read: readStream,
+    write: writeStream,
+    room: streamRoom,
+    cancel: cancelStream,
+  }),
+});
