@@ -12,7 +12,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "tenon-eval-"));
   writeFileSync(
     join(folder, "double.ts"),
-    "export default ({ n }: { n: number }) => {\n  console.log(`n is ${n}`);\n  return { n: n * 2 };\n};\n",
+    'export default ({ n }: { n: number }) => {\n  console.log("n is", n);\n  return { n: n * 2 };\n};\n',
   );
   writeFileSync(join(folder, "wrong.ts"), "const a: number = 1;\nthrow new RangeError('no');\n");
 });

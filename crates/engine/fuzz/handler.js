@@ -201,6 +201,14 @@ const native = () => {
   if (made !== undefined) returned[any(20)] = made;
 };
 const types = () => Array.from({ length: any(any(9) ? 5 : 80) }, () => "iIfF"[any(4)]).join("");
+const scripts = [
+  "1 + 1",
+  "import a, { b } from 'a'; [a, b]",
+  "import * as c from 'c'; c",
+  "await import('c')",
+  "export default 1; export * from 'a'",
+  "import 'tenon:engine'",
+];
 const linked = () =>
   pick(
     () => engine.linkedFind(any(9), odd()),
@@ -210,6 +218,7 @@ const linked = () =>
     () => engine.linkedWrite(odd(), any(9), value()),
     () => engine.linkedGrow(engine.linkedPages(odd()), odd()),
     () => engine.linkedScope(odd()),
+    () => engine.evaluate(scripts[any(scripts.length)], "script.js", { a: { b: odd(), default: any(9) }, c: odd() }),
     () =>
       engine.linkedScope(() => {
         engine.linkedAllocate(any(20000), 8);
