@@ -34,6 +34,8 @@ export type {
   SandboxOptions,
 } from "./sandbox/sandbox.ts";
 export {
+  type AnySchema,
+  type AnyTool,
   PublicError,
   type Tool,
   type ToolCall,

@@ -71,6 +71,7 @@ export default {
           page("Testing", "testing"),
           page("Going to production", "production"),
           page("Scale", "scale"),
+          page("The sandbox", "sandbox"),
           page("Embedding", "embedding"),
           page("Publishing components", "publishing"),
           page("Compared with Hono and Zod", "compared"),

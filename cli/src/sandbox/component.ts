@@ -1,6 +1,7 @@
 /** The component of sandboxes: shipped with the package, or built in a clone. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { defaultCacheFolder } from "../cache-folder.ts";
 import { TenonError } from "../errors.ts";
 import { isComplete, packageFolder } from "../package.ts";
@@ -25,6 +26,8 @@ async function open(): Promise<Buffer> {
   if (shipped !== undefined) return shipped;
   if (!isComplete)
     throw new TenonError("NO_BUILD", "the package `tenon` lacks its file sandbox.wasm", "install it again");
-  const { buildSandbox } = await import("../build/sandbox.ts");
+  // By its path, so that a bundler of an app does not follow it into the packages for building.
+  const builder = pathToFileURL(join(packageFolder, "dist/build/sandbox.js")).href;
+  const { buildSandbox } = (await import(builder)) as typeof import("../build/sandbox.ts");
   return buildSandbox(defaultCacheFolder());
 }

@@ -1,5 +1,5 @@
 /** Writes the declarations of a sandbox: its tools and its input, for a model or an editor. */
-import { type AnySchema, isOfTool, type Tool, type Tools } from "./tool.ts";
+import { type AnySchema, type AnyTool, isOfTool, type Tools } from "./tool.ts";
 
 /** The parts of the SDK's schemas that are read. Those of other libraries have none of them. */
 interface SdkSchema {
@@ -28,7 +28,7 @@ export function declarations(tools: Tools, input: AnySchema | undefined): string
   return `${parts.join("\n")}${parts.length === 0 ? "" : "\n"}${given}`;
 }
 
-function doc({ description }: Tool, indent: string): string {
+function doc({ description }: AnyTool, indent: string): string {
   if (description === undefined) return "";
   return `${indent}/** ${comment(description)} */\n`;
 }
@@ -36,7 +36,7 @@ function doc({ description }: Tool, indent: string): string {
 /** A text in a comment, which it cannot end. */
 const comment = (text: string) => text.replaceAll("*/", "*\\/").replace(/\s+/g, " ").trim();
 
-function signature(name: string, { input, output }: Tool): string {
+function signature(name: string, { input, output }: AnyTool): string {
   const argument = input === undefined ? "input?: unknown" : `input: ${typeOf(input, true)}`;
   return `${name}(${argument}): Promise<${typeOf(output, false)}>`;
 }

@@ -7,7 +7,7 @@ import { sandboxComponent } from "./component.ts";
 import { declarations } from "./declarations.ts";
 import { limitProblems, type SandboxLimitName, type SandboxLimits, wholeLimits } from "./limits.ts";
 import { type Stripped, strip } from "./strip.ts";
-import { type AnySchema, issuesText, type Tools, toolNames, toolProblems, toolsByPath } from "./tool.ts";
+import { type AnySchema, type AnyTool, issuesText, type Tools, toolNames, toolProblems, toolsByPath } from "./tool.ts";
 import { type OnToolError, ToolCalls } from "./tool-calls.ts";
 import { decode, encode, encodeAll } from "./values.ts";
 
@@ -32,6 +32,8 @@ export interface EvaluateOptions {
   readonly input?: unknown;
   /** Ends the evaluation when it is aborted. */
   readonly signal?: AbortSignal;
+  /** Tools of this evaluation, besides those of the sandbox, and in the place of those with the same name. */
+  readonly tools?: Tools;
   /** A value for the tools that are called, such as the user. It does not enter the sandbox. */
   readonly context?: unknown;
 }
@@ -98,6 +100,13 @@ const HOUR = 3_600_000;
 /** The result without the log and the use. */
 type Outcome = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: EvaluationError };
 
+/** The parts of an evaluation that stay in the program. */
+interface Running {
+  readonly signal: AbortSignal | undefined;
+  readonly context: unknown;
+  readonly tools: ReadonlyMap<string, AnyTool> | undefined;
+}
+
 type Settled = (status: number, body: Buffer, usage: NativeUsage) => void;
 
 /** Evaluates source texts, each in an instance of its own that is gone afterwards. Made by `runtime.sandbox`. */
@@ -109,7 +118,7 @@ export class Sandbox {
   readonly #options: SandboxOptions;
   readonly #limits: Required<SandboxLimits>;
   /** The parts of a request that are the same for all evaluations: tools, variables, and the limit of the value. */
-  readonly #fixed: readonly Buffer[];
+  readonly #fixed: readonly [tools: Buffer, env: Buffer, outputBytes: Buffer];
   readonly #closed: () => void;
   #isClosed = false;
 
@@ -124,7 +133,7 @@ export class Sandbox {
     this.#calls = calls;
     this.#options = options;
     this.#limits = limits;
-    this.#fixed = [toolNames(options.tools ?? {}), options.env ?? {}, limits.outputBytes].map((part) => encode(part));
+    this.#fixed = [encode(toolNames(options.tools ?? {})), encode(options.env ?? {}), encode(limits.outputBytes)];
     this.#closed = closed;
     const settled = new Map<number, Settled>();
     this.#settled = settled;
@@ -184,6 +193,9 @@ export class Sandbox {
       throw new TenonError("CONFIG", "the options must be an object");
     if (this.#isClosed) throw new TenonError("REQUEST", "the sandbox is closed");
     const { signal, context } = options;
+    const own = options.tools;
+    if (own !== undefined)
+      refuse(isRecord(own) ? toolProblems(own) : ["`tools` must be an object of tools by their names"]);
     const began = performance.now();
     const { sourceBytes, wallMs } = this.#limits;
     const fails = (error: EvaluationError, cpuUs = 0): Evaluated => {
@@ -200,8 +212,10 @@ export class Sandbox {
     const { cpuUs } = stripped;
     if ("error" in stripped) return fails({ kind: "syntax", ...stripped.error }, cpuUs);
     if (this.#isClosed) throw new TenonError("REQUEST", "the sandbox is closed");
-    const body = encodeAll([encode(stripped.code), encode(input, "the input"), ...this.#fixed]);
-    return this.#run(body, began, cpuUs, { signal, context });
+    const [names, ...fixed] = this.#fixed;
+    const all = own === undefined ? names : encode(toolNames({ ...this.#options.tools, ...own }));
+    const body = encodeAll([encode(stripped.code), encode(input, "the input"), all, ...fixed]);
+    return this.#run(body, began, cpuUs, { signal, context, tools: own && toolsByPath(own) });
   }
 
   /** The declarations of the tools and the input in TypeScript, for a model or an editor. */
@@ -232,12 +246,7 @@ export class Sandbox {
     throw new TenonError("CONFIG", `the input is wrong: ${issuesText(result.issues)}`);
   }
 
-  #run(
-    body: Buffer,
-    began: number,
-    cpuUs: number,
-    { signal, context }: { readonly signal: AbortSignal | undefined; readonly context: unknown },
-  ): Promise<Evaluated> {
+  #run(body: Buffer, began: number, cpuUs: number, { signal, context, tools }: Running): Promise<Evaluated> {
     const { cpuMs, logBytes, wallMs } = this.#limits;
     return new Promise((resolve) => {
       const ended = new AbortController();
@@ -252,7 +261,7 @@ export class Sandbox {
       const late = Math.max(wallMs - (performance.now() - began), 0);
       const timer = setTimeout(() => end(limited("wallMs", `there was no value within ${wallMs} ms`)), late);
       signal?.addEventListener("abort", onAbort, { once: true });
-      this.#calls.begin(evaluation, { signal: ended.signal, context });
+      this.#calls.begin(evaluation, { signal: ended.signal, context, tools });
       this.#settled.set(evaluation, (status, answer, used) => {
         clearTimeout(timer);
         signal?.removeEventListener("abort", onAbort);
@@ -417,5 +426,9 @@ function refuseWrongOptions(options: SandboxOptions): void {
     typeof (schema as Partial<AnySchema> | undefined)?.["~standard"]?.validate === "function";
   if (input !== undefined && !validates(input)) problems.push("`input` must be a schema");
   if (onToolError !== undefined && typeof onToolError !== "function") problems.push("`onToolError` must be a function");
+  refuse(problems);
+}
+
+function refuse(problems: readonly string[]): void {
   if (problems.length > 0) throw new TenonError("CONFIG", problems.join("\n"));
 }

@@ -1,13 +1,15 @@
 /** Answers the calls of tools: checks what a script sends, runs the tool, and checks its result. */
 import type { Tools as NativeTools } from "@tenon/native";
 import { native } from "../native.ts";
-import { type AnySchema, issuesText, PublicError, type Tool } from "./tool.ts";
+import { type AnySchema, type AnyTool, issuesText, PublicError } from "./tool.ts";
 import { decode, encode, encodeAll } from "./values.ts";
 
 /** The part of an evaluation that its tools see. */
 export interface CallingEvaluation {
   readonly signal: AbortSignal;
   readonly context: unknown;
+  /** Tools of this evaluation alone. */
+  readonly tools?: ReadonlyMap<string, AnyTool> | undefined;
 }
 
 /** Gets the errors of tools that scripts do not learn. */
@@ -28,7 +30,7 @@ export class ToolCalls {
   readonly #native: NativeTools;
   readonly #evaluations: Map<number, Running>;
 
-  constructor(tools: ReadonlyMap<string, Tool>, concurrent: number, onError: OnToolError) {
+  constructor(tools: ReadonlyMap<string, AnyTool>, concurrent: number, onError: OnToolError) {
     // The addon holds the function, so it must not lead back to this object.
     const evaluations = new Map<number, Running>();
     this.#evaluations = evaluations;
@@ -73,16 +75,17 @@ export class ToolCalls {
 }
 
 async function answerOf(
-  tools: ReadonlyMap<string, Tool>,
+  tools: ReadonlyMap<string, AnyTool>,
   evaluation: CallingEvaluation,
   body: Buffer,
   onError: OnToolError,
 ): Promise<Buffer> {
   const failed = (message: string) => encode([true, message]);
   let path = "a tool";
+  let tool: AnyTool | undefined;
   try {
     const [name, given] = pathAndInput(body);
-    const tool = tools.get(name);
+    tool = evaluation.tools?.get(name) ?? tools.get(name);
     if (tool === undefined) return failed(`there is no tool ${JSON.stringify(name.slice(0, 100))}`);
     path = name;
     const input = await checked(tool.input, given, (issues) => new Refused(`${path}: ${issues}`));
@@ -92,7 +95,7 @@ async function answerOf(
     const output = await checked(tool.output, result, (issues) => new Error(`${path}: the result is wrong: ${issues}`));
     return encodeAll([encode(false), encode(output, `the result of ${path}`)]);
   } catch (error) {
-    const isPublic = error instanceof Refused || error instanceof PublicError || tools.get(path)?.publicErrors === true;
+    const isPublic = error instanceof Refused || error instanceof PublicError || tool?.publicErrors === true;
     if (isPublic) return failed(messageOf(error));
     onError(error, path);
     return failed(`${path} failed`);

@@ -10,7 +10,7 @@ export interface ValueSchema<Input = unknown, Output = Input> {
   };
 }
 
-/** A schema, whatever its types. @internal */
+/** A schema, whatever its types. */
 export interface AnySchema {
   readonly "~standard": {
     readonly vendor: string;
@@ -48,11 +48,21 @@ export interface ToolOptions<Input, Output> {
   /** True when scripts may read the messages of all errors that the tool throws. False when left out: {@link PublicError} alone. */
   readonly publicErrors?: boolean;
   /** Answers a call. The argument is a copy, and was validated. */
-  readonly run: (input: Input, call: ToolCall) => Output | Promise<Output>;
+  readonly run: (input: Input, call: ToolCall) => NoInfer<Output> | Promise<NoInfer<Output>>;
 }
 
 /** A tool, made by {@link tool}. */
-export interface Tool<Input = never, Output = unknown> extends ToolOptions<Input, Output> {
+export interface Tool<Input = unknown, Output = unknown> extends ToolOptions<Input, Output> {
+  readonly [isTool]: true;
+}
+
+/** A tool, whatever its types. */
+export interface AnyTool {
+  readonly input?: AnySchema | undefined;
+  readonly output?: AnySchema | undefined;
+  readonly description?: string | undefined;
+  readonly publicErrors?: boolean | undefined;
+  readonly run: (input: never, call: ToolCall) => unknown;
   readonly [isTool]: true;
 }
 
@@ -74,8 +84,8 @@ export function tool<Input = unknown, Output = unknown>(options: ToolOptions<Inp
 }
 
 /** Reports whether a value was made by {@link tool}. */
-export function isOfTool(value: unknown): value is Tool {
-  return typeof value === "object" && value !== null && (value as Partial<Tool>)[isTool] === true;
+export function isOfTool(value: unknown): value is AnyTool {
+  return typeof value === "object" && value !== null && (value as Partial<AnyTool>)[isTool] === true;
 }
 
 /** An error whose message a script may read, when a tool throws it. */
@@ -84,7 +94,7 @@ export class PublicError extends Error {
 }
 
 /** Tools by their names, and by the names of groups: `crm.find` is `{ crm: { find: tool(…) } }`. */
-export type Tools = Readonly<Record<string, Tool | Readonly<Record<string, Tool>>>>;
+export type Tools = Readonly<Record<string, AnyTool | Readonly<Record<string, AnyTool>>>>;
 
 /** Names that a tool or a group cannot have, besides those that are no identifiers. */
 const reserved = new Set(
@@ -113,7 +123,7 @@ export function toolProblems(tools: Readonly<Record<string, unknown>>): string[]
 }
 
 /** All tools by their paths, such as `crm.find`. */
-export function toolsByPath(tools: Tools): Map<string, Tool> {
+export function toolsByPath(tools: Tools): Map<string, AnyTool> {
   return new Map(
     Object.entries(tools).flatMap(([name, value]) =>
       isOfTool(value)

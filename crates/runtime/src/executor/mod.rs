@@ -5,4 +5,4 @@
 pub(crate) mod compute;
 mod crowding;
 pub(crate) mod inline_poll;
-mod stopwatch;
+pub(crate) mod stopwatch;

@@ -1,0 +1,64 @@
+/**
+ * `tenon/sandbox/codemode`: the executor of `@cloudflare/codemode`. Code of a model runs in a sandbox of this process in the place of a
+ * Worker: `createCodeTool({ tools, executor: new SandboxExecutor(sandbox) })`.
+ */
+import type { Sandbox } from "./sandbox.ts";
+import { type AnyTool, tool } from "./tool.ts";
+
+/** The result of an execution, as the package has it. */
+export interface ExecuteResult {
+  readonly result: unknown;
+  readonly error?: string;
+  readonly logs?: string[];
+}
+
+type Fns = Readonly<Record<string, (...args: unknown[]) => Promise<unknown>>>;
+
+/** Functions under a name, as the package resolves them. */
+export interface Provider {
+  readonly name: string;
+  readonly fns: Fns;
+  /** Code that runs before the model's. */
+  readonly prelude?: string;
+}
+
+/** Executes the code of a model in a {@link Sandbox}, whose limits hold for each execution. */
+export class SandboxExecutor {
+  readonly #sandbox: Sandbox;
+
+  constructor(sandbox: Sandbox) {
+    this.#sandbox = sandbox;
+  }
+
+  /** Executes code: the text of an asynchronous function. Every failure is in `error`. */
+  async execute(code: string, providers: readonly Provider[] | Fns): Promise<ExecuteResult> {
+    const all: readonly Provider[] = Array.isArray(providers)
+      ? (providers as readonly Provider[])
+      : [{ name: "codemode", fns: providers as Fns }];
+    try {
+      const tools = Object.fromEntries(all.map(({ name, fns }) => [name, toolsOf(fns)]));
+      const prelude = all.map((each) => each.prelude ?? "").filter((each) => each !== "");
+      const source = prelude.length === 0 ? code : `${prelude.join("\n")}\n${code}`;
+      let done = await this.#sandbox.evaluate(source, { tools });
+      // Models also write the body of a function, with `return`.
+      if (!done.ok && done.error.kind === "syntax" && /\breturn\b/.test(code))
+        done = await this.#sandbox.evaluate(`async () => {\n${source}\n}`, { tools });
+      const logs = done.logs.map(({ level, message }) => (level === "error" ? `[error] ${message}` : message));
+      if (done.ok) return { result: done.value, logs };
+      const { kind, limit, message } = done.error;
+      return { result: undefined, error: kind === "limit" ? `${limit}: ${message}` : message, logs };
+    } catch (error) {
+      return { result: undefined, error: (error as Error).message };
+    }
+  }
+}
+
+/** The package validates arguments, and shows errors to the model. A call with one argument passes that one on. */
+function toolsOf(fns: Fns): Record<string, AnyTool> {
+  return Object.fromEntries(
+    Object.entries(fns).map(([name, fn]) => [
+      name,
+      tool({ publicErrors: true, run: (input: unknown) => fn(input) }) as AnyTool,
+    ]),
+  );
+}
