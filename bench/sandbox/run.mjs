@@ -2,6 +2,7 @@
 //   npm run build && node bench/sandbox/run.mjs [folder]
 // `folder` has the peers: npm install --prefix <folder> quickjs-emscripten isolated-vm. One that cannot be loaded is left out.
 // Each evaluation has an instance, context or isolate of its own, and the source is new in each but for "again".
+import { setMaxListeners } from "node:events";
 import { createRequire } from "node:module";
 import { resolve } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
@@ -79,6 +80,7 @@ const callUs = ((performance.now() - began) * 1000) / calls;
 const before = process.memoryUsage().rss;
 const many = 1_000;
 const controller = new AbortController();
+setMaxListeners(0, controller.signal);
 const waiting = Array.from({ length: many }, () =>
   sandbox.evaluate("await new Promise((r) => setTimeout(r, 300_000))", { signal: controller.signal }),
 );

@@ -117,9 +117,11 @@ impl Evaluations {
     /// Begins an evaluation, and returns its number. It ends when it has used more processor time than `cpu_ms`, or logged more
     /// bytes than `log_bytes`.
     #[napi]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number of bytes; `as` saturates")]
     pub fn begin(&mut self, env: Env, body: BufferSlice<'_>, cpu_ms: f64, log_bytes: f64) -> u32 {
         self.last = self.last.wrapping_add(1);
-        let limits = MeterLimits { cpu: Duration::from_secs_f64(cpu_ms / 1000.0), log_bytes: log_bytes as u64 };
+        let cpu = Duration::try_from_secs_f64(cpu_ms / 1000.0).unwrap_or_default();
+        let limits = MeterLimits { cpu, log_bytes: log_bytes as u64 };
         let meter = Meter::new(self.last, limits);
         let end = End { number: self.last, callback: Arc::clone(&self.callback), outcome: None, meter: meter.clone() };
         let request = Request::post(&self.path).extension(meter).body(whole(Some(&body)));
