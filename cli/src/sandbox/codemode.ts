@@ -2,6 +2,7 @@
  * `tenon/sandbox/codemode`: the executor of `@cloudflare/codemode`. Code of a model runs in a sandbox of this process in the place of a
  * Worker: `createCodeTool({ tools, executor: new SandboxExecutor(sandbox) })`.
  */
+import { evaluateCode } from "./function-body.ts";
 import type { Sandbox } from "./sandbox.ts";
 import { type AnyTool, tool } from "./tool.ts";
 
@@ -39,10 +40,7 @@ export class SandboxExecutor {
       const tools = Object.fromEntries(all.map(({ name, fns }) => [name, toolsOf(fns)]));
       const prelude = all.map((each) => each.prelude ?? "").filter((each) => each !== "");
       const source = prelude.length === 0 ? code : `${prelude.join("\n")}\n${code}`;
-      let done = await this.#sandbox.evaluate(source, { tools });
-      // Models also write the body of a function, with `return`.
-      if (!done.ok && done.error.kind === "syntax" && /\breturn\b/.test(code))
-        done = await this.#sandbox.evaluate(`async () => {\n${source}\n}`, { tools });
+      const done = await evaluateCode(this.#sandbox, source, { tools });
       const logs = done.logs.map(({ level, message }) => (level === "error" ? `[error] ${message}` : message));
       if (done.ok) return { result: done.value, logs };
       const { kind, limit, message } = done.error;
