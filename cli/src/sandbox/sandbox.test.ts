@@ -287,6 +287,25 @@ describe("usage", () => {
   });
 });
 
+test("an evaluation ends whenever its signal is aborted", async () => {
+  const slow = { "~standard": { vendor: "x", version: 1, validate: async (value: unknown) => ({ value }) } } as const;
+  await using sandbox = await made({ input: slow });
+  for (const turns of [0, 1, 2, 3, 5, 8]) {
+    const controller = new AbortController();
+    const done = sandbox.evaluate("for (;;);", { signal: controller.signal });
+    for (let turn = 0; turn < turns; turn++) await null;
+    controller.abort();
+    expect(errorOf(await done)).toMatchObject({ kind: "aborted" });
+  }
+  expect(errorOf(await sandbox.evaluate("1", { signal: AbortSignal.abort() }))).toMatchObject({ kind: "aborted" });
+});
+
+test("a call with a large argument fails in the script", async () => {
+  await using sandbox = await made({ tools: { size: tool({ run: (text: string) => text.length }) } });
+  expect(resultOf(await sandbox.evaluate("size('x'.repeat(1_000_000))"))).toBe(1_000_000);
+  expect(errorOf(await sandbox.evaluate("size('x'.repeat(1_100_000))"))).toMatchObject({ kind: "tool" });
+});
+
 test("wrong options are named", async () => {
   const wrong = (options: unknown) => runtime.sandbox(options as never);
   await expect(wrong({ tols: {} })).rejects.toThrow("unknown option `tols`");

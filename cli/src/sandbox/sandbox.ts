@@ -92,8 +92,15 @@ const CONCURRENT = 1_024;
 /** The name of the module in its own runtime. */
 const MODULE = "sandbox";
 
-/** Bytes of the answer besides the value. */
+/** Bytes of an answer without a value: a failure, whose texts the sandbox's program cuts. */
 const ENVELOPE = 64 * 1024;
+
+/** The first byte of the value in the answer `[false, value]`, and the tag of `false`. */
+const VALUE_AT = 6;
+const FALSE = 2;
+
+/** Bytes of a call that are accepted whatever `outputBytes` is. */
+const CALL_BYTES = 1024 * 1024;
 
 const HOUR = 3_600_000;
 
@@ -169,7 +176,7 @@ export class Sandbox {
       maxQueued: 100_000,
       queueTimeoutMs: HOUR,
       maxOutboundCalls: limits.calls,
-      maxOutboundBodyBytes: limits.memoryBytes,
+      maxOutboundBodyBytes: Math.max(limits.outputBytes, CALL_BYTES),
       outboundTimeoutMs: HOUR,
       maxConcurrentPerSidecar: 10_000,
       breakerFailures: 1_000,
@@ -285,6 +292,8 @@ export class Sandbox {
         const outcome = this.#outcome(status, answer, used, reason, logs);
         resolve({ ...outcome, logs, usage } as Evaluated);
       });
+      // It may have been aborted before it could be listened to.
+      if (signal?.aborted) onAbort();
     });
   }
 
@@ -311,7 +320,9 @@ export class Sandbox {
 
   /** Reads an answer, which a script may have forged. */
   #answered(answer: Buffer): Outcome {
-    if (answer.length > this.#limits.outputBytes + ENVELOPE) return { ok: false, error: this.#limited("output") };
+    const isValue = answer[5] === FALSE;
+    if (answer.length > this.#limits.outputBytes + (isValue ? VALUE_AT : ENVELOPE))
+      return { ok: false, error: this.#limited("output") };
     try {
       const decoded = decode(answer);
       if (!Array.isArray(decoded) || decoded.length !== 2) return failed("the answer of the sandbox is invalid");
