@@ -1,7 +1,7 @@
 /** The answer of a module, written to a response of Node's server. */
 import { type ServerResponse, STATUS_CODES } from "node:http";
 import type { NativeResponse } from "@tenon/native";
-import { PROBLEM_TYPE, problemOf } from "../../http-sidecar/problem.ts";
+import { PROBLEM_TYPE, problemOf } from "./problem.ts";
 import type { Abortable } from "../request-body.ts";
 import type { PieceSource } from "../streamed-body.ts";
 import { hopByHop, type Outgoing } from "./incoming.ts";
