@@ -7,6 +7,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, RETRY_AFTER};
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Uri};
 use axum::response::IntoResponse;
 use hyper::body::Incoming;
@@ -85,8 +86,8 @@ impl Proxy {
             return Err(Problem::new(StatusCode::NOT_IMPLEMENTED, detail));
         }
         // A target may be an `http` URL, of which the path and the query count (RFC 9112, section 3.2.2).
-        let has_user = uri.authority().is_some_and(|authority| authority.as_str().contains('@'));
-        let is_of_http = uri.scheme_str().is_none_or(|scheme| scheme == "http") && !has_user;
+        let is_host = |authority: &Authority| !authority.host().is_empty() && !authority.as_str().contains('@');
+        let is_of_http = uri.scheme_str().is_none_or(|scheme| scheme == "http") && uri.authority().is_none_or(is_host);
         let segments = Some(uri.path()).filter(|_| is_of_http).and_then(segments);
         let segments = segments.ok_or_else(|| Problem::bad_request("servers could read this path differently"))?;
         let rule = self.rules.iter().find(|rule| rule.allows(method.as_str(), &segments));

@@ -138,6 +138,7 @@ async fn what_no_rule_allows_does_not_go_on() {
         ("GET /open\\..\\v1", 400),
         ("GET https://api/open/a", 400),
         ("GET http://user@api/open/a", 400),
+        ("GET http://:80/open/a", 400),
         ("TRACE /open/a", 501),
         ("GET /open/a?_method=DELETE", 400),
     ] {
