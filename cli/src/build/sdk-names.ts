@@ -92,7 +92,7 @@ export function importOf(module: EcmaScriptModule, local: string): Import | unde
     if (entry === undefined) continue;
     const { kind, name } = entry.importName;
     if (kind === "NamespaceObject") return { specifier: moduleRequest.value, name: undefined };
-    return { specifier: moduleRequest.value, name: kind === "Default" ? "default" : name };
+    return { specifier: moduleRequest.value, name: kind === "Default" ? "default" : (name ?? undefined) };
   }
   return undefined;
 }
