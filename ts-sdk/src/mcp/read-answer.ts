@@ -1,5 +1,5 @@
 /** Converts a route's answer to the result of a tool call. */
-import { streamKey } from "../abi.ts";
+import { BODY, CANCEL, NEXT, streamKey } from "../abi.ts";
 import { encodeBase64 } from "../encoding/base64.ts";
 import { mediaTypeOf } from "../http/media-type.ts";
 import { type ProblemDetails, problem } from "../http/problem.ts";
@@ -28,7 +28,7 @@ export function headerOf({ headers }: Pick<RawResponse, "headers">, name: string
 
 /** Takes the stream of an answer, if it is streamed; the next streamed answer takes its place. */
 export function takeStream({ headers }: RawResponse): StreamStep | undefined {
-  if (!headers.some(([name]) => name === ":body")) return undefined;
+  if (!headers.some(([name]) => name === BODY)) return undefined;
   const step = platform[streamKey];
   platform[streamKey] = undefined;
   return step;
@@ -50,7 +50,7 @@ export async function* piecesOf(step: StreamStep): AsyncGenerator<Uint8Array, vo
   };
   try {
     for (;;) {
-      const { status, body } = await ask(":next");
+      const { status, body } = await ask(NEXT);
       if (status === 200 && body) yield body;
       else if (status !== 202) {
         isOver = true;
@@ -59,7 +59,7 @@ export async function* piecesOf(step: StreamStep): AsyncGenerator<Uint8Array, vo
       }
     }
   } finally {
-    if (!isOver) await ask(":cancel");
+    if (!isOver) await ask(CANCEL);
   }
 }
 
