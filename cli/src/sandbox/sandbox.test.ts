@@ -145,6 +145,13 @@ describe("errors", () => {
   });
 });
 
+test("an error that a script logs is in its log, with the stack", async () => {
+  await using sandbox = await made();
+  const { logs } = await sandbox.evaluate("console.error(new Error('boom')); 1");
+  expect(logs[0]).toEqual({ level: "error", message: "Error: boom" });
+  expect(logs.slice(1)).toContainEqual({ level: "error", message: expect.stringContaining("script.ts:1:") });
+});
+
 describe("tools", () => {
   const Find = Type("Find", { id: field.u32() });
   const Person = Type("Person", { id: field.u32(), name: field.string({ docs: "The name */ in full." }) });

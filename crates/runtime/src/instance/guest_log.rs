@@ -184,6 +184,10 @@ impl GuestLog {
         let shown = frames.iter().filter(|(_, is_of_tenon)| is_verbose || !is_of_tenon || !has_others);
         let stack: Vec<_> = shown.map(|(line, _)| map.apply(line)).collect();
         let whole = format!("{}\n{}", escaped(&report.message), stack.join("\n"));
+        if let Some(meter) = &state.meter {
+            let is_error = matches!(stream, Stream::Error);
+            return whole.lines().for_each(|line| meter.line(is_error, line));
+        }
         let Some(Fit { text, ends_here }) = state.budget.take(&whole) else { return };
         for line in text.lines() {
             self.record(state, stream, line);
