@@ -8,7 +8,7 @@ import type { TestSidecar } from "./sidecars.ts";
 /** The part of `@tenon/native` that is used. */
 interface Native {
   readonly Sidecar: {
-    start(options: object): Promise<{ readonly address: string; close(): Promise<unknown> }>;
+    start(settings: string, options: object): Promise<{ readonly address: string; close(): Promise<unknown> }>;
   };
   migrate(options: { readonly address: string; readonly folder: string }): Promise<unknown>;
 }
@@ -26,12 +26,8 @@ export function sqlite(folder?: string): TestSidecar {
     const native = load();
     const place = mkdtempSync(join(tmpdir(), "tenon-test-"));
     process.once("exit", () => rmSync(place, { recursive: true, force: true }));
-    const sidecar = await native.Sidecar.start({
-      kind: "sql",
-      url: `sqlite:${join(place, "test.sqlite")}`,
-      listen: "127.0.0.1:0",
-      logLevel: "off",
-    });
+    const settings = JSON.stringify({ run: "sql", url: `sqlite:${join(place, "test.sqlite")}` });
+    const sidecar = await native.Sidecar.start(settings, { listen: "127.0.0.1:0", logLevel: "off" });
     if (folder !== undefined) await native.migrate({ address: sidecar.address, folder: resolve(folder) });
     return sidecar;
   };

@@ -41,10 +41,10 @@ impl http_body::Body for Passed {
                 if self.timer.as_mut().poll(cx).is_ready() {
                     return self.broken("the upstream took too long");
                 }
-                return Poll::Pending;
+                Poll::Pending
             }
-            Poll::Ready(None) => return Poll::Ready(None),
-            Poll::Ready(Some(Err(error))) => return self.broken(&error.to_string()),
+            Poll::Ready(None) => Poll::Ready(None),
+            Poll::Ready(Some(Err(error))) => self.broken(&error.to_string()),
             Poll::Ready(Some(Ok(frame))) => {
                 let bytes = frame.data_ref().map_or(0, Bytes::len);
                 let Some(left) = self.left.checked_sub(bytes) else {
