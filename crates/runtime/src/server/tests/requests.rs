@@ -76,7 +76,7 @@ async fn a_request_with_two_readings_is_refused_and_nothing_behind_it_served() {
     for request in TWO_READINGS {
         let answer = raw(address, &format!("{request}GET /run/echo/smuggled HTTP/1.1\r\nhost: x\r\n\r\n")).await;
         assert!(answer.contains(" 400 Bad Request\r\n"), "{request:?}: {answer}");
-        assert_eq!(answer.matches("HTTP/1.").count(), 1, "{request:?}: {answer}");
+        assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{request:?}: {answer}");
     }
     assert!(!runtime.recent_requests().iter().any(|each| each.path.contains("smuggled")));
 }
