@@ -183,13 +183,17 @@ async fn an_upload_is_held_to_its_limits() {
     assert_eq!(String::from_utf8(data).unwrap(), format!("{} bytes, no trailers", 600 * 1024));
     // The guest that reads on is ended, and its client gets the reason.
     assert_eq!(runtime.handle(upload("length", frames(7))).await.status(), 413);
+    // An ended guest has its permit until it yields.
+    at_rest(&runtime).await;
     let mut declared = upload("length", frames(7));
     declared.headers_mut().insert("content-length", (700 * KIB).into());
     assert_eq!(runtime.handle(declared).await.status(), 413);
+    at_rest(&runtime).await;
     // A client that sends nothing more.
     let silent = StreamBody::new(stream::pending::<Result<Frame<Bytes>, Infallible>>());
     let silent = Request::post("/run/s/length").header("host", "x").body(Box::pin(silent)).unwrap();
     assert_eq!(runtime.handle(silent).await.status(), 408);
+    at_rest(&runtime).await;
     // One that the guest does not want.
     assert_eq!(runtime.handle(upload("ignore", frames(20))).await.status(), 200);
     at_rest(&runtime).await;
