@@ -26,6 +26,7 @@ function optionRows(): string[] {
 const before = [
   "| `--listen` | all | `unix:///run/name.sock` (mode 0660: give the runtime the socket's group), or `127.0.0.1:port` | |",
   "| `--token-file`, or `TENON_SIDECAR_TOKEN` | all | the bearer token that every request but `/health` must have; compared in constant time | none |",
+  "| `--insecure` | all | listens without a token where other machines reach it, such as `0.0.0.0:7001`; refused otherwise | off |",
 ];
 const behind = [
   '| `--json` | all | one line of JSON on standard output, once it listens: `{"kind":"sql","address":"unix:///run/db.sock"}` | |',
