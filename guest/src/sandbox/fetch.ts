@@ -1,10 +1,12 @@
 /** `fetch` and its classes, over the streamed calls of the host. The SDK finds those by a key (`ts-sdk/src/platform.ts`). */
+
 import { cancelStream, readStream, startStream, streamHead, streamRoom, writeStream } from "tenon:engine";
+import { callStreamsKey } from "@tenon/sdk/abi";
 import "@tenon/sdk/fetch-classes";
 
-const { Object, Symbol } = globalThis;
+const { Object } = globalThis;
 
-Object.defineProperty(globalThis, Symbol.for("tenon.call-streams"), {
+Object.defineProperty(globalThis, callStreamsKey, {
   value: Object.freeze({
     start: startStream,
     head: streamHead,
