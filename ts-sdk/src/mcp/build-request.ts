@@ -1,5 +1,6 @@
 /** Makes the request of a tool call from its arguments and from the request that carries it. */
 import { decodeBase64 } from "../encoding/base64.ts";
+import { encodeValue } from "../http/headers.ts";
 import type { InputError } from "../http/problem.ts";
 import { decodeUtf8Leniently, encodeUtf8 } from "../platform.ts";
 import type { RawHeader, RawRequest } from "../raw.ts";
@@ -59,14 +60,20 @@ export function buildRequest(
       for (const item of [value].flat()) query.push(`${encode(name)}=${encode(textOf(item))}`);
     } else if (place === "header") {
       const text = [value].flat().map(textOf).join(", ");
-      if (/[^\t\x20-\x7e\x80-\u{10ffff}]/u.test(text)) refuse(argument, "format", "must be one line of text");
+      if (/[^\t -~\x80-\xff]/.test(text)) refuse(argument, "format", "must be one line of characters up to U+00FF");
       else if (headers.some(([own]) => own.toLowerCase() === name))
         refuse(argument, "unknown", "is set by the request");
-      else headers.push([name, encodeUtf8(text)]);
+      else headers.push([name, encodeValue(text)]);
     } else {
       const text = textOf(value);
-      if (text === "" || /^\.{1,2}$/.test(text)) refuse(argument, "format", 'must not be empty, "." or ".."');
       const segments = place === "rest" ? text.split("/") : [text];
+      // Clients and proxies that resolve dot segments (RFC 3986, section 5.2.4) send none of them.
+      if (text === "" || segments.some((segment) => segment === "." || segment === ".."))
+        refuse(
+          argument,
+          "format",
+          place === "rest" ? 'must not be empty, or have a segment "." or ".."' : 'must not be empty, "." or ".."',
+        );
       filled.add(name);
       // A function, because a text for `replace` gives "$&" a meaning.
       path = path.replace(place === "rest" ? `{${name}*}` : `{${name}}`, () => segments.map(encode).join("/"));

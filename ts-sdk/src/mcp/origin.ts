@@ -22,11 +22,14 @@ export async function isAllowedOrigin(request: Request, use: readonly Around[]):
   if (all.length === 0) return true;
   const [origin = ""] = all;
   const [, scheme, from = ""] = ORIGIN.exec(origin) ?? [];
-  if (all.length > 1 || scheme === undefined) return false;
-  const host = originOf(rawOf(request)).host?.toLowerCase() ?? "";
-  const name = nameOf(host);
-  if (LOOPBACK.test(name) && LOOPBACK.test(nameOf(from))) return true;
-  if (from.toLowerCase() === host && (scheme.toLowerCase() === "https" || ADDRESS.test(name))) return true;
+  // "null" is the origin of every sandboxed page.
+  if (all.length > 1 || origin === "null") return false;
+  if (scheme !== undefined) {
+    const host = originOf(rawOf(request)).host?.toLowerCase() ?? "";
+    const name = nameOf(host);
+    if (LOOPBACK.test(name) && LOOPBACK.test(nameOf(from))) return true;
+    if (from.toLowerCase() === host && (scheme.toLowerCase() === "https" || ADDRESS.test(name))) return true;
+  }
   for (const each of use as readonly Allowing[]) {
     if (await each.allows?.(origin, request)) return true;
   }

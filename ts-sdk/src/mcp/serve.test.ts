@@ -310,6 +310,10 @@ describe("the origin", () => {
       testApp(routes({ a: get("/", () => ok({})) }, { mcp: {}, use: [cors({ origin })] }));
     expect(await status("https://app.example", "shop.example", made(["https://app.example"]))).toBe(200);
     expect(await status("https://app.example", "shop.example", made("*"))).toBe(403);
+    const extension = "chrome-extension://abcdefghijklmnop";
+    expect(await status(extension, "shop.example", made([extension]))).toBe(200);
+    expect(await status(extension, "localhost:3000")).toBe(403);
+    expect(await status("null", "shop.example", made(["null"]))).toBe(403);
   });
 });
 
@@ -450,6 +454,8 @@ describe("a call", () => {
     const { result } = await call("getUser", { id: "me" }, { authorization: "Bearer let-me-in" });
     expect(JSON.parse(result?.content?.[0]?.text ?? "")).toMatchObject({ status: 404 });
     for (const id of ["", ".", ".."]) expect((await call("items_remove", { id })).result?.isError).toBe(true);
+    for (const path of ["", "..", "a/../b", "a/.", "./a"])
+      expect((await call("files", { path })).result?.isError).toBe(true);
     expect((await call("files", { path: "a/b/%2e" })).result?.structuredContent).toEqual({ path: "a/b/%2e" });
     expect((await call("items_remove", { id: "$&{id}/../x" })).result?.content).toEqual([
       { type: "text", text: "204 No Content" },
@@ -488,6 +494,32 @@ describe("a call", () => {
     expect(JSON.parse(result?.content?.[0]?.text ?? "").errors).toEqual([
       { in: "arguments", pointer: "#/idempotency-key", code: "unknown", detail: "is set by the request" },
     ]);
+  });
+
+  it("sends headers as every client does: one byte for a character", async () => {
+    const app = testApp(
+      routes(
+        {
+          read: get("/read", { headers: { "x-name": field.string() } }, ({ headers }) =>
+            ok({ name: headers["x-name"] }),
+          ),
+        },
+        { mcp: {} },
+      ),
+    );
+    const read = async (name: string) =>
+      (
+        await app.post("/mcp", {
+          json: {
+            jsonrpc: "2.0",
+            id: 1,
+            method: "tools/call",
+            params: { name: "read", arguments: { "x-name": name } },
+          },
+        })
+      ).json().result;
+    expect((await read("grüße")).structuredContent).toEqual({ name: "grüße" });
+    for (const name of ["€", "a\r\nx: y", "\0", "\x7f"]) expect((await read(name)).isError).toBe(true);
   });
 
   it("has an error for a streamed answer that breaks off or is too large", async () => {
