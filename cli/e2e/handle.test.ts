@@ -1,6 +1,6 @@
 /** The recipes for servers of Node, with modules and clients that break: the process lives, and answers afterwards. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { cp } from "node:fs/promises";
+import { cp, readFile, writeFile } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -22,10 +22,12 @@ let server: ChildProcess;
 let port: number;
 let log: string;
 
-async function start(file: string): Promise<void> {
+async function start(file: string, change = (source: string) => source): Promise<void> {
   port = await freePort();
   log = "";
   await folder.writeServer(file, port);
+  const path = join(folder.folder, file);
+  await writeFile(path, change(await readFile(path, "utf8")));
   server = spawn(process.execPath, [file], { cwd: folder.folder, stdio: ["ignore", "inherit", "pipe"] });
   server.stderr?.on("data", (data) => {
     log += data;
@@ -144,6 +146,11 @@ describe.each(["http.js", "express.js", "fastify.js", "cluster.js"])("%s", (file
     ).toContain("200 OK");
   });
 
+  test("a transfer coding that nobody has decoded", async () => {
+    const coded = closing("POST /run/hello/whole HTTP/1.1", "Transfer-Encoding: gzip, chunked");
+    expect(await sending(`${coded}1\r\nx\r\n0\r\n\r\n`)).toMatch(/^HTTP\/1\.1 501 /);
+  });
+
   test("a huge header", async () => {
     const text = await raw(
       "127.0.0.1",
@@ -242,6 +249,28 @@ test.each([
     const answer = await send(base, { path });
     expect([path, answer.status, answer.header("x-request-id")]).toEqual([path, 404, undefined]);
   }
+  server.kill("SIGKILL");
+});
+
+test("Fastify's own routes run once, and never for a module's request", async () => {
+  const handlers = `
+    let calls = 0;
+    app.post("/once", async (request) => {
+      calls++;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return { calls, body: request.body };
+    });
+    app.get("/calls", () => ({ calls }));
+    app.all("/*", async () => { calls++; return "Fastify"; });`;
+  await start("fastify.js", (source) => source.replace("await app.listen", `${handlers}\nawait app.listen`));
+  const base = `http://127.0.0.1:${port}`;
+  const headers = [["content-type", "application/json"]] as const;
+  const own = await send(base, { method: "POST", path: "/once", headers, body: Buffer.from("[1]") });
+  expect(own.json()).toEqual({ calls: 1, body: [1] });
+  await sending(request("GET /run/hello/throws HTTP/1.1"));
+  await sending(request("GET /run/hello/endless HTTP/1.1"), (_, socket) => socket.destroy());
+  expect(await served()).toBe(200);
+  expect((await send(base, { path: "/calls" })).json()).toEqual({ calls: 1 });
   server.kill("SIGKILL");
 });
 

@@ -4,6 +4,7 @@
 export { HttpSidecar, type HttpSidecarOptions } from "./embed/http-sidecar.ts";
 export { type Migrated, type MigrateOptions, migrate } from "./embed/migrate.ts";
 export {
+  type Handle,
   type InProcessSidecar,
   type Listening,
   type ListenOptions,

@@ -8,7 +8,7 @@ import type { Fetching } from "./fetching.ts";
 import { InProcessSidecars } from "./in-process.ts";
 import { headOf, type Incoming, type Outgoing, peerOf } from "./listener/incoming.ts";
 import type { Handled } from "./listener/listener.ts";
-import type { NodeRequest, NodeResponse } from "./listener/node-http.ts";
+import type { Handle, NodeRequest, NodeResponse } from "./listener/node-http.ts";
 import { LogDelivery, type LogRecord } from "./log.ts";
 import { isFile, isSource, type ModuleFile, pathOf } from "./module-source.ts";
 // Imported with the package, before a server can replace the globals; `fetching.ts` is imported at the first `fetch`.
@@ -32,6 +32,7 @@ import {
 } from "./runtime-options.ts";
 
 export type {
+  Handle,
   InProcessSidecar,
   ListenOptions,
   LogRecord,
@@ -278,9 +279,10 @@ export class Runtime {
    *
    * @param next called, instead of an answer, when the request is for no module: its path is neither `/run/<module>` nor below a
    *   mount. Without it, such a request is answered as a server would: `/health`, `/ready`, `/metrics`, otherwise 404.
-   * @returns a promise that resolves when the answer has left or the client has, or `next` was called
+   * @returns a promise that resolves when the answer has left or the client has; undefined after a call of `next`, because
+   *   Fastify would go on a second time when a promise resolves
    */
-  readonly handle = (request: NodeRequest, response: NodeResponse, next?: () => void): Promise<void> => {
+  readonly handle = ((request, response, next) => {
     const [incoming, outgoing] = [request as Incoming, response as Outgoing];
     const peer = peerOf(incoming);
     let head = "";
@@ -294,8 +296,8 @@ export class Runtime {
       return this.#answer({ incoming, outgoing, head, ...(peer && { peer }) }, failure);
     // Errors of `next` are its own.
     next();
-    return Promise.resolve();
-  };
+    return undefined;
+  }) as Handle;
 
   async #answer(request: Pick<Handled, "incoming" | "outgoing" | "head" | "peer">, failure: unknown): Promise<void> {
     const isLast = this.#closing !== undefined;

@@ -82,3 +82,9 @@ export function hasBody(request: Incoming): boolean {
   const { "transfer-encoding": encoding, "content-length": length = "0" } = request.headers;
   return encoding !== undefined || Number(length) !== 0;
 }
+
+/** Reports whether a body has a transfer coding that Node's server has not decoded (RFC 9112, section 6.1). */
+export function isCoded({ headers }: Incoming): boolean {
+  const { "transfer-encoding": encoding = "chunked" } = headers;
+  return encoding.trim().toLowerCase() !== "chunked";
+}

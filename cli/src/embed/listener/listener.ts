@@ -4,7 +4,7 @@ import { TenonError } from "../../errors.ts";
 import type { Call } from "../calls.ts";
 import type { Endable, Exchanges } from "../exchanges.ts";
 import { type Abortable, readAhead } from "../request-body.ts";
-import { hasBody, type Incoming, type Outgoing } from "./incoming.ts";
+import { hasBody, type Incoming, isCoded, type Outgoing } from "./incoming.ts";
 import { IncomingBody } from "./incoming-body.ts";
 import { destroy, type Sending, sendAnswer, sendProblem } from "./outgoing.ts";
 
@@ -39,6 +39,7 @@ export async function answer(exchanges: Exchanges | undefined, handled: Handled,
     if (!exchange.aborted) await explain(outgoing, error, sending);
     else if (!outgoing.writableFinished) destroy(outgoing);
   } finally {
+    if (!outgoing.writableEnded && (exchange.aborted || outgoing.destroyed)) destroy(outgoing);
     exchange.over();
     ended?.();
   }
@@ -48,6 +49,10 @@ async function call({ calls }: Exchanges, exchange: Exchange, sending: Sending):
   const { incoming, outgoing } = exchange.handled;
   let body: Awaited<ReturnType<typeof readAhead>> | undefined;
   if (hasBody(incoming)) {
+    if (isCoded(incoming)) {
+      const detail = "The server supports no transfer coding other than chunked.";
+      return await sendProblem(outgoing, 501, detail, {}, { ...sending, isLast: true });
+    }
     if (incoming.readableDidRead || incoming.readableEnded) throw new AlreadyRead();
     if (outgoing instanceof Object && "_expect_continue" in outgoing && asksFirst(outgoing)) outgoing.writeContinue();
     body = await readAhead(new IncomingBody(incoming));

@@ -17,3 +17,10 @@ export interface NodeResponse {
   readonly headersSent: boolean;
   readonly writableEnded: boolean;
 }
+
+/** `Runtime.handle`. */
+export interface Handle {
+  (request: NodeRequest, response: NodeResponse): Promise<void>;
+  /** Returns undefined when it called `next`. */
+  (request: NodeRequest, response: NodeResponse, next: (() => void) | undefined): Promise<void> | undefined;
+}

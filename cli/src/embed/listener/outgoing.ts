@@ -78,6 +78,8 @@ export function destroy(outgoing: Outgoing): void {
   // NGHTTP2_INTERNAL_ERROR
   if ("stream" in outgoing) outgoing.stream?.close(2);
   else outgoing.destroy();
+  // It sends nothing, but Fastify calls a route of its own for a response that has not ended.
+  if (!outgoing.writableEnded && (outgoing.headersSent || outgoing.destroyed)) outgoing.end();
 }
 
 /**
