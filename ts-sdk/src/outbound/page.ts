@@ -1,7 +1,9 @@
 /** `db.page`: a page of rows with its cursors in one call. An app whose sources call no `page` does not contain this code. */
 
+import { FILTER_OPTIONS } from "../sql/conditions.ts";
 import { sqlCount } from "../sql/count.ts";
 import type { Dialect } from "../sql/dialect.ts";
+import { SqlError } from "../sql/errors.ts";
 import type { AnyRow } from "../sql/filter-types.ts";
 import { type Page, pageInfo } from "../sql/page.ts";
 import { type ReadOptions, sqlRead } from "../sql/read.ts";
@@ -32,6 +34,9 @@ export interface ReadPage {
   <R extends object = Row>(dialect: Dialect, table: string, options: DbPageOptions): Promise<Page<R>>;
 }
 
+/** The options that decide which rows there are. */
+const CONDITIONS: ReadonlySet<string> = new Set(FILTER_OPTIONS);
+
 type Query = (statement: DbStatement) => Promise<Record<string, unknown>[]>;
 
 /** Runs `db.page`. Columns of the order that are not selected are read for the cursors, and left out of the rows. */
@@ -40,6 +45,7 @@ export async function readPage(given: readonly unknown[], query: Query): Promise
   const target = given.slice(0, -1) as unknown as [string];
   const { total = false, ...options } = (given.at(-1) ?? {}) as DbPageOptions;
   const { select, order, key, limit, after, before } = options;
+  if (options.page !== undefined) throw new SqlError("option", "a page by cursor has no number", "page");
   const ordered = [order ?? [], key ?? []].flat().map((term) => String(term).replace(/^-/, ""));
   const added = select === undefined ? [] : [...new Set(ordered)].filter((column) => !select.includes(column));
   const read: ReadOptions = {
@@ -48,8 +54,8 @@ export async function readPage(given: readonly unknown[], query: Query): Promise
     limit: limit + 1,
   };
   const statement = sqlRead(...target, read);
-  const { filter, merge, allow, denyOps, allowOps, maxDepth, maxConditions, maxList } = options;
-  const conditions = { filter, merge, allow, denyOps, allowOps, maxDepth, maxConditions, maxList };
+  // Only the given ones: a filter that is there and undefined is refused.
+  const conditions = Object.fromEntries(Object.entries(options).filter(([name]) => CONDITIONS.has(name)));
   const counting = total ? query(sqlCount(...target, conditions as never)) : undefined;
   const [rows, counted] = await Promise.all([query(statement), counting]);
   const count = counted === undefined ? undefined : Number(counted[0]?.["count"]);

@@ -54,8 +54,8 @@ const app = routes({
     ),
   ),
   typed: get("/typed", async () => {
-    const { rows } = await db.page(dialect, table(User), { order: "name", limit: 10 });
-    return ok(rows.map(({ name }) => name));
+    const { rows, page } = await db.page(dialect, table(User), { order: "name", limit: 10, total: true });
+    return ok({ names: rows.map(({ name }) => name), total: page.total ?? null });
   }),
   rolledBack: post("/rolled-back", async () => {
     await db
@@ -108,7 +108,7 @@ it("db.page reads rows, cursors and the total in one call", async () => {
     rows: [{ name: "n20" }],
     page: { has_next: false, has_prev: true, next_cursor: null },
   });
-  expect((await test.get("/typed")).json()).toEqual(["n17", "n20", "n30", "n40"]);
+  expect((await test.get("/typed")).json()).toEqual({ names: ["n17", "n20", "n30", "n40"], total: 4 });
 });
 
 it("asks a function in place of a sidecar", async () => {
