@@ -15,10 +15,10 @@ export type AnyGroup = Group<unknown, never>;
 export type AddDefinitions = (all: Definitions, before: string, prefix: string, use: readonly Around[]) => void;
 
 /**
- * Routes under a common prefix, from `group`. The type arguments exist for the type checker alone: the definitions, and
- * the context that handlers ask for and no middleware of the group adds.
+ * Routes under a common prefix, from `group`. The type arguments exist for the type checker alone: the definitions, the
+ * context that handlers ask for and no middleware of the group adds, and the values of the prefix's placeholders.
  */
-export interface Group<out D = unknown, in Needs = unknown> {
+export interface Group<out D = unknown, in Needs = unknown, out Path = unknown> {
   readonly prefix: string;
   readonly definitions: Definitions;
   /** The middleware around its routes, the outermost first. */
@@ -26,7 +26,7 @@ export interface Group<out D = unknown, in Needs = unknown> {
   /** Adds its routes to an app. The code is here so that an app without groups does not contain it. @internal */
   enter(add: AddDefinitions, name: string, before: string, outer: readonly Around[]): void;
   /** Never set: it carries the types. */
-  readonly "~types"?: { readonly definitions: D; readonly needs: (context: Needs) => void };
+  readonly "~types"?: { readonly definitions: D; readonly needs: (context: Needs) => void; readonly path: Path };
 }
 
 /** The context that a route or a group needs. */

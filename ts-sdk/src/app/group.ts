@@ -7,7 +7,7 @@ import { platform } from "../platform.ts";
 import type { RouteOptions } from "../routing/operation.ts";
 import type { Around } from "../routing/step.ts";
 import type { PrefixRule, Unmet } from "../routing/types.ts";
-import type { Fields, ObjectSchema, PathSchema } from "../schema/object.ts";
+import type { Fields, ObjectSchema, OutputOf, PathSchema } from "../schema/object.ts";
 import type { PathFields } from "../schema/path.ts";
 import { isSchema } from "../schema/schema.ts";
 import { refuseUnknown } from "../schema/unknown.ts";
@@ -27,6 +27,15 @@ export interface GroupOptions<M extends readonly AnyMiddleware[], F> {
   readonly tags?: readonly string[];
 }
 
+/** The values of a prefix's placeholders; unknown without any. */
+type ValuesOf<F> = [keyof F] extends [never]
+  ? unknown
+  : F extends PathSchema<infer Values>
+    ? Values
+    : F extends PathFields
+      ? OutputOf<F>
+      : unknown;
+
 /**
  * Routes under a common prefix, with middleware around them: a value in `routes({ … })` or in another group. Its routes
  * are named behind its key, as `users.list`.
@@ -44,7 +53,7 @@ export function group<
   prefix: P & PrefixRule<P, F>,
   definitions: D,
   options: GroupOptions<M, F> = {},
-): Group<D, Unmet<NeedsOf<D>, AddsOf<M>>> {
+): Group<D, Unmet<NeedsOf<D>, AddsOf<M>>, ValuesOf<F>> {
   if (typeof prefix !== "string")
     throw new TypeError('group: expects a prefix such as "/users", its routes and options');
   const label = `group(${JSON.stringify(prefix)})`;

@@ -171,3 +171,30 @@ const awaitable = client<typeof thens>("http://a/");
 await awaitable.then();
 // @ts-expect-error a placeholder is missing
 await api.users.untyped({ path: { id: 1 } });
+
+// Placeholders of a group's prefix are inputs of its routes.
+const grouped = routes({
+  articles: group(
+    "/articles/{slug}",
+    {
+      read: get("", ({ path }: { path: { slug: string } }) => ok(path)),
+      comments: group(
+        "/comments/{number}",
+        {
+          one: get("/{id}", { path: { id: field.u32() }, response: User }, ({ path }) => ok({ id: path.id, name: "" })),
+        },
+        { path: Path("Comment", { number: field.u32() }) },
+      ),
+    },
+    { path: { slug: field.string() } },
+  ),
+});
+const inGroups = client<typeof grouped>("https://host.example");
+inGroups.articles.read({ path: { slug: "a" } });
+inGroups.articles.comments.one({ path: { slug: "a", number: 1, id: 2 } });
+// @ts-expect-error the group's placeholder is missing
+inGroups.articles.read();
+// @ts-expect-error the outer group's placeholder is missing
+inGroups.articles.comments.one({ path: { number: 1, id: 2 } });
+// @ts-expect-error a number is needed
+inGroups.articles.comments.one({ path: { slug: "a", number: "1", id: 2 } });

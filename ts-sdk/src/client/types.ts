@@ -16,24 +16,31 @@ import type { Infer, InferInput, StandardSchema } from "../schema/standard.ts";
  */
 export type Client<A extends App> = A extends App<infer D> ? CallsOf<D> : never;
 
-type CallsOf<D> = {
+/** @typeParam Around the values of the placeholders in the prefixes of the groups around these routes */
+type CallsOf<D, Around = unknown> = {
   readonly [K in keyof D]: K extends "then"
     ? never
     : D[K] extends Route<infer P, infer O, never>
-      ? Call<P, O>
-      : D[K] extends Group<infer G, never>
-        ? CallsOf<G>
+      ? Call<P, O, Around>
+      : D[K] extends Group<infer G, never, infer Path>
+        ? CallsOf<G, Around & Path>
         : never;
 };
 
 /** Calls a route; the argument is optional when nothing is required. */
-export type Call<P extends Paths, O> =
-  Record<never, never> extends Input<P, O>
-    ? (input?: Input<P, O>) => Promise<Outcome<O>>
-    : (input: Input<P, O>) => Promise<Outcome<O>>;
+export type Call<P extends Paths, O, Around = unknown> =
+  Record<never, never> extends Input<P, O, Around>
+    ? (input?: Input<P, O, Around>) => Promise<Outcome<O>>
+    : (input: Input<P, O, Around>) => Promise<Outcome<O>>;
 
 /** The input of a call: the route's declared inputs, and headers. */
-export type Input<P extends Paths, O> = PathInput<P, O> & QueryInput<O> & BodyInput<O> & HeadersOf<O>;
+export type Input<P extends Paths, O, Around = unknown> = PathInput<P, O> &
+  PathAround<Around> &
+  QueryInput<O> &
+  BodyInput<O> &
+  HeadersOf<O>;
+
+type PathAround<Around> = unknown extends Around ? unknown : { readonly path: Around };
 
 /** The declared headers, and others of the caller's own. */
 type HeadersOf<O> = "headers" extends keyof O
