@@ -392,6 +392,7 @@ describe("tools", () => {
     expect(await names(["users"])).toEqual(["users_list", "users_one"]);
     expect(await names(["users.one", "Other"])).toEqual(["users_one", "other"]);
     expect(await names(({ path }) => path === "/other")).toEqual(["other"]);
+    await expect(names((async () => false) as never)).rejects.toThrow("must return true or false");
     await expect(names(["nobody"])).rejects.toThrow('"nobody", which is no route, group or tag');
     const to = testApp(routes(definitions, { mcp: { include: ["other"] } }));
     const message = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "users.list" } };

@@ -55,14 +55,19 @@ function describe(operation: Operation, { paths }: Document): Described {
   return { name, method, path: declared as string, tags: object.tags, operation, object };
 }
 
-/** @throws OpenApiError for an entry that fits no route */
+/** @throws OpenApiError for an entry that fits no route, and for a function's answer that is no boolean */
 function filterOf(
   include: NonNullable<App["mcp"]>["include"],
   routes: readonly Described[],
 ): (route: Described) => boolean {
   if (include === undefined) return () => true;
   if (typeof include === "function") {
-    return ({ name, method, path, tags }) => include({ name, method, path, tags });
+    return ({ name, method, path, tags }) => {
+      const answer: unknown = include({ name, method, path, tags });
+      if (typeof answer === "boolean") return answer;
+      // A promise of false would include the route.
+      throw new OpenApiError(`mcp: "include" must return true or false for ${name}`);
+    };
   }
   const fits = (entry: string) => (route: Described) =>
     route.name === entry || route.name.startsWith(`${entry}.`) || route.tags.includes(entry);
