@@ -168,9 +168,10 @@ export function decode(bytes: Uint8Array): unknown {
     const start = take(length);
     return new Uint8Array(from.subarray(start, at));
   };
+  // The outermost array is the envelope of the value.
   const read = (depth: number): unknown => {
     const tag = from[take(1)] as number;
-    if (tag >= 9 && depth >= MAX_DEPTH) throw invalid("it is nested too deeply");
+    if (tag >= 9 && depth > MAX_DEPTH) throw invalid("it is nested too deeply");
     switch (tag) {
       case 0:
         return undefined;

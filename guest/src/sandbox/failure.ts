@@ -8,7 +8,7 @@ const instanceOf = (Function.prototype as unknown as Record<symbol, () => boolea
 ] as () => boolean;
 const { has, add } = WeakSet.prototype;
 const { exec } = RegExp.prototype;
-const { slice, split, indexOf } = String.prototype;
+const { slice, split, indexOf, replace } = String.prototype;
 
 /** The name of a script in stacks. */
 export const SCRIPT = "script.ts";
@@ -73,7 +73,9 @@ export function failureOf(thrown: unknown, isParsed: boolean): Failure {
   const isTools = isError && apply(has, ofTools, [thrown]);
   const name = isError ? property(thrown, "name") : undefined;
   const given = isError ? property(thrown, "message") : text(thrown);
-  const message = given ?? text(thrown) ?? "a value that cannot be shown";
+  const described = given ?? text(thrown) ?? "a value that cannot be shown";
+  // The engine names the module of a tool with its own prefix.
+  const message = isParsed ? described : (apply(replace, described, ["module 'given:", "module '"]) as string);
   const whole = isError ? property(thrown, "stack") : undefined;
   const stack = whole === undefined ? undefined : ofScript(whole);
   const place = /script\.ts:(\d+)(?::(\d+))?/;

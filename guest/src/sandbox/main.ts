@@ -11,6 +11,9 @@ import { type Failure, failureOf, SCRIPT } from "./failure.ts";
 import { defineTools, type ToolNames } from "./tools.ts";
 import { decode, encode, TooLargeError } from "./values.ts";
 
+// Tools may have the names of globals.
+const { defineProperty } = Object;
+
 /** The parts of a request. */
 type Evaluation = readonly [
   source: string,
@@ -27,7 +30,6 @@ const failed = (failure: Failure) => encode([true, failure]);
 async function answer(body: Uint8Array): Promise<Uint8Array> {
   const [source, input, tools, env, outputBytes] = decode(body) as Evaluation;
   const modules = defineTools(tools);
-  const { defineProperty } = Object;
   defineProperty(globalThis, "input", { value: input, writable: true, enumerable: true, configurable: true });
   defineProperty(globalThis, "process", { value: { env }, writable: true, enumerable: false, configurable: true });
   let evaluation: ReturnType<typeof evaluate>;

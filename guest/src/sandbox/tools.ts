@@ -3,7 +3,7 @@ import { startCall } from "tenon:engine";
 import { toolError } from "./failure.ts";
 import { decode, encode } from "./values.ts";
 
-const { Object } = globalThis;
+const { Number, Object } = globalThis;
 const { defineProperty, freeze } = Object;
 
 /** A tool `crm.find` is `["crm", ["find"]]`, and a tool `find` is `["find", []]`. */
@@ -20,12 +20,14 @@ interface Outcome {
 const call = startCall as (call: unknown) => Promise<Outcome>;
 
 function toolOf(path: string): Tool {
+  // A call is the array of the path and the argument.
+  const before = [9, 2, 0, 0, 0, ...encode(path)];
   const tool = async (input?: unknown): Promise<unknown> => {
     const { reason, detail, body } = await call({
       method: "POST",
       url: "sidecar:tools/",
       headers: [],
-      body: encode([path, input]),
+      body: encode(input, Number.POSITIVE_INFINITY, before),
       timeoutMs: 0,
       maxBytes: 0,
     });
