@@ -4,7 +4,7 @@
  */
 
 import { field, Type } from "@tenon/sdk";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { Runtime } from "../embed/runtime.ts";
 import type { Evaluated, Sandbox } from "./sandbox.ts";
 import { tool } from "./tool.ts";
@@ -158,6 +158,61 @@ test("a value of a script is data", async () => {
   for (const descriptor of Object.values(Object.getOwnPropertyDescriptors(value)))
     expect(descriptor.get).toBe(undefined);
   expect(({} as Record<string, unknown>)["polluted"]).toBe(undefined);
+});
+
+test("a tool may have the name of any global", async () => {
+  for (const name of ["Object", "Promise", "Error", "Uint8Array", "console", "Symbol", "toString"]) {
+    await using own = await runtime.sandbox({ tools: { [name]: tool({ run: (value) => [value] }) } });
+    expect(await own.evaluate(`export default async () => [await ${name}(5), 1]`)).toMatchObject({ value: [[5], 1] });
+  }
+});
+
+test("whatever a tool throws, the evaluation and the program go on", async () => {
+  const throwing = (value: unknown) =>
+    tool({
+      publicErrors: true,
+      run: () => {
+        throw value;
+      },
+    });
+  const unreadable = Object.defineProperty(new Error("x"), "message", {
+    get: () => {
+      throw new Error("unreadable");
+    },
+  });
+  const tools = {
+    number: throwing(Object.assign(new Error("x"), { message: 7 })),
+    object: throwing(Object.create(null)),
+    getter: throwing(unreadable),
+    symbol: throwing(Symbol("s")),
+    nothing: throwing(undefined),
+  };
+  await using own = await runtime.sandbox({ tools, limits: { wallMs: 5_000 } });
+  const messages = Object.keys(tools).map((name) => `await ${name}().catch((e) => e.message)`);
+  expect(await own.evaluate(`[${messages}]`)).toMatchObject({
+    value: ["7", "the tool has failed", "the tool has failed", "Symbol(s)", "undefined"],
+  });
+});
+
+test("a mistake in `onToolError` is a warning", async () => {
+  const warnings: string[] = [];
+  const listen = (warning: Error) => warnings.push(warning.message);
+  process.on("warning", listen);
+  const fail = () => {
+    throw new Error("in the tool");
+  };
+  await using own = await runtime.sandbox({
+    tools: { sync: tool({ run: fail }), later: tool({ run: fail }) },
+    onToolError: (_, name) => {
+      if (name === "sync") throw new Error("at once");
+      return Promise.reject(new Error("later"));
+    },
+  });
+  for (const name of ["sync", "later"])
+    expect(await own.evaluate(`${name}()`)).toMatchObject({ error: { kind: "tool", message: `${name} failed` } });
+  await vi.waitFor(() => expect(warnings).toHaveLength(2));
+  process.off("warning", listen);
+  expect(warnings).toEqual(["onToolError has failed: at once", "onToolError has failed: later"]);
 });
 
 test("a forged answer is refused, whatever its bytes are", () => {

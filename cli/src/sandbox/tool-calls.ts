@@ -8,12 +8,12 @@ import { decode, encode, encodeAll } from "./values.ts";
 export interface CallingEvaluation {
   readonly signal: AbortSignal;
   readonly context: unknown;
-  /** Tools of this evaluation alone. */
+  /** The tools of an evaluation that has other ones than its sandbox. */
   readonly tools?: ReadonlyMap<string, AnyTool> | undefined;
 }
 
 /** Gets the errors of tools that scripts do not learn. */
-export type OnToolError = (error: unknown, tool: string) => void;
+export type OnToolError = (error: unknown, tool: string) => void | Promise<void>;
 
 /** An error whose message is for the script. */
 class Refused extends Error {}
@@ -85,7 +85,7 @@ async function answerOf(
   let tool: AnyTool | undefined;
   try {
     const [name, given] = pathAndInput(body);
-    tool = evaluation.tools?.get(name) ?? tools.get(name);
+    tool = (evaluation.tools ?? tools).get(name);
     if (tool === undefined) return failed(`there is no tool ${JSON.stringify(name.slice(0, 100))}`);
     path = name;
     const input = await checked(tool.input, given, (issues) => new Refused(`${path}: ${issues}`));
@@ -97,8 +97,17 @@ async function answerOf(
   } catch (error) {
     const isPublic = error instanceof Refused || error instanceof PublicError || tool?.publicErrors === true;
     if (isPublic) return failed(messageOf(error));
-    onError(error, path);
+    void report(error, path, onError);
     return failed(`${path} failed`);
+  }
+}
+
+/** Gives an error to the program. A mistake in `onToolError` must not end the process: a script decides when a tool fails. */
+async function report(error: unknown, path: string, onError: OnToolError): Promise<void> {
+  try {
+    await onError(error, path);
+  } catch (mistake) {
+    process.emitWarning(`onToolError has failed: ${messageOf(mistake)}`);
   }
 }
 
@@ -125,7 +134,11 @@ async function checked(
   throw wrong(issuesText(result.issues));
 }
 
+/** The text of whatever a tool has thrown: it may have no text, and an error's message may be any value. */
 function messageOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  return message.slice(0, 2_000);
+  try {
+    return String(error instanceof Error ? error.message : error).slice(0, 2_000);
+  } catch {
+    return "the tool has failed";
+  }
 }
