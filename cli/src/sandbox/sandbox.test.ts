@@ -96,6 +96,26 @@ describe("a script's value", () => {
     }
   });
 
+  test("values of 200 levels cross both ways, and deeper ones do not", async () => {
+    await using sandbox = await made({ tools: { echo: tool({ run: (value) => value }) } });
+    const nest = (levels: number) => `let a = 1; for (let i = 0; i < ${levels}; i++) a = [a];`;
+    const measure = (value: unknown): number => (Array.isArray(value) ? 1 + measure(value[0]) : 0);
+    const deepest = resultOf(await sandbox.evaluate(`${nest(200)} await echo(a)`));
+    expect(measure(deepest)).toBe(200);
+    expect(measure(resultOf(await sandbox.evaluate("input", { input: deepest })))).toBe(200);
+    const message = expect.stringContaining("200 levels");
+    for (const end of ["a", "await echo(a)"])
+      expect(errorOf(await sandbox.evaluate(`${nest(201)} ${end}`))).toMatchObject({ kind: "thrown", message });
+    await expect(sandbox.evaluate("1", { input: [deepest] })).rejects.toThrow("200 levels");
+  });
+
+  test("an argument that is no value is named by its own path", async () => {
+    await using sandbox = await made({ tools: { echo: tool({ run: (value) => value }) } });
+    const message = (argument: string) => sandbox.evaluate(`echo(${argument}).catch((e) => e.message)`).then(resultOf);
+    expect(await message("{ a: [1, () => 1] }")).toBe(".a[1] is a function, which cannot leave the sandbox");
+    expect(await message("10n")).toBe("the value is a bigint, which cannot leave the sandbox");
+  });
+
   test("an input that cannot be cloned is an error of the program", async () => {
     await using sandbox = await made();
     await expect(sandbox.evaluate("1", { input: { f: () => 1 } })).rejects.toThrow("the input.f is a function");
@@ -119,6 +139,7 @@ describe("errors", () => {
       "import { startCall } from 'tenon:engine'",
       { kind: "syntax", message: expect.stringContaining('"tenon:engine"') },
     ],
+    ["import { nope } from 'crm'", { kind: "syntax", message: "Could not find export 'nope' in module 'crm'" }],
     ["await import('node:fs')", { kind: "thrown", message: expect.stringContaining('"node:fs"') }],
     ["new Promise(() => {})", { kind: "thrown", message: expect.stringContaining("never happens") }],
     [
@@ -128,7 +149,7 @@ describe("errors", () => {
     ["(".repeat(100_000), { kind: "syntax", message: expect.stringContaining("too deeply") }],
     ["!".repeat(200_000), { kind: "syntax" }],
   ])("%s", async (source, expected) => {
-    await using sandbox = await made();
+    await using sandbox = await made({ tools: { crm: { find: tool({ run: () => 1 }) } } });
     expect(errorOf(await sandbox.evaluate(source))).toMatchObject(expected);
     expect(resultOf(await sandbox.evaluate("1"))).toBe(1);
   });
@@ -307,6 +328,26 @@ test("an evaluation ends whenever its signal is aborted", async () => {
   expect(errorOf(await sandbox.evaluate("1", { signal: AbortSignal.abort() }))).toMatchObject({ kind: "aborted" });
 });
 
+test("many evaluations, and many calls, may listen to one signal, which must be one", async () => {
+  const warnings: Error[] = [];
+  const listen = (warning: Error) => warnings.push(warning);
+  process.on("warning", listen);
+  const wait = tool({
+    run: (_, { signal }) => new Promise((resolve) => signal.addEventListener("abort", () => resolve(1))),
+  });
+  await using sandbox = await made({ tools: { wait } });
+  const controller = new AbortController();
+  const all = Array.from({ length: 30 }, () =>
+    sandbox.evaluate("await Promise.all(Array.from({ length: 12 }, () => wait()))", { signal: controller.signal }),
+  );
+  setTimeout(() => controller.abort(), 200);
+  for (const done of await Promise.all(all)) expect(errorOf(done).kind).toBe("aborted");
+  await new Promise((resolve) => setImmediate(resolve));
+  process.off("warning", listen);
+  expect(warnings).toEqual([]);
+  await expect(sandbox.evaluate("1", { signal: {} as never })).rejects.toMatchObject({ code: "CONFIG" });
+});
+
 test("a call with a large argument fails in the script", async () => {
   await using sandbox = await made({ tools: { size: tool({ run: (text: string) => text.length }) } });
   expect(resultOf(await sandbox.evaluate("size('x'.repeat(1_000_000))"))).toBe(1_000_000);
@@ -332,8 +373,10 @@ test("closing ends evaluations, and the runtime closes its sandboxes", async () 
   const endless = sandbox.evaluate("await new Promise((r) => setTimeout(r, 20_000))");
   const other: Sandbox = await own.sandbox();
   await sandbox.evaluate("1");
+  const parsing = other.evaluate("const never: number = 1; for (;;);");
   await own.close();
   expect(errorOf(await endless)).toMatchObject({ kind: "aborted" });
+  expect(errorOf(await parsing)).toMatchObject({ kind: "aborted" });
   await expect(other.evaluate("1")).rejects.toMatchObject({ code: "REQUEST" });
   await expect(own.sandbox()).rejects.toMatchObject({ code: "REQUEST" });
 });

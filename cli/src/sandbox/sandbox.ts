@@ -1,4 +1,5 @@
 /** The class `Sandbox`: code that a customer or a model wrote, evaluated inside this program. */
+import { defaultMaxListeners, getMaxListeners, setMaxListeners } from "node:events";
 import type { Evaluations as NativeEvaluations, Runtime as NativeRuntime, NativeUsage } from "@tenon/native";
 import { nativeOptions } from "../embed/runtime-options.ts";
 import { TenonError } from "../errors.ts";
@@ -208,6 +209,13 @@ export class Sandbox {
     if (this.#isClosed) throw new TenonError("REQUEST", "the sandbox is closed");
     const { signal, context } = options;
     const own = options.tools;
+    if (signal !== undefined && signal !== null) {
+      if (typeof signal.addEventListener !== "function")
+        throw new TenonError("CONFIG", "`signal` must be an AbortSignal");
+      // Many evaluations may share a signal, and each listens to it: that is no leak to warn of.
+      if (signal instanceof AbortSignal && getMaxListeners(signal) === defaultMaxListeners)
+        setMaxListeners(CONCURRENT, signal);
+    }
     if (own !== undefined)
       refuse(isRecord(own) ? toolProblems(own) : ["`tools` must be an object of tools by their names"]);
     const began = performance.now();
@@ -220,16 +228,17 @@ export class Sandbox {
     if (Buffer.byteLength(source) > sourceBytes)
       return fails(limited("sourceBytes", `the source is larger than ${sourceBytes} bytes`));
     const input = await this.#input(options.input);
-    const stripped = await inTime(strip(source), wallMs, signal);
+    const stripped = await strippedInTime(source, wallMs, signal);
     if (stripped === "late") return fails(limited("wallMs", `there was no value within ${wallMs} ms`));
     if (stripped === "aborted") return fails(aborted);
     const { cpuUs } = stripped;
     if ("error" in stripped) return fails({ kind: "syntax", ...stripped.error }, cpuUs);
-    if (this.#isClosed) throw new TenonError("REQUEST", "the sandbox is closed");
+    if (this.#isClosed) return fails(aborted, cpuUs);
     const [names, ...fixed] = this.#fixed;
-    const all = own === undefined ? names : encode(toolNames({ ...this.#options.tools, ...own }));
+    const tools = own && { ...this.#options.tools, ...own };
+    const all = tools === undefined ? names : encode(toolNames(tools));
     const body = encodeAll([encode(stripped.code), encode(input, "the input"), all, ...fixed]);
-    return this.#run(body, began, cpuUs, { signal, context, tools: own && toolsByPath(own) });
+    return this.#run(body, began, cpuUs, { signal, context, tools: tools && toolsByPath(tools) });
   }
 
   /** The declarations of the tools and the input in TypeScript, for a model or an editor. */
@@ -269,6 +278,8 @@ export class Sandbox {
     const { logBytes, wallMs } = this.#limits;
     return new Promise((resolve) => {
       const ended = new AbortController();
+      // Each call of a tool may listen to it.
+      setMaxListeners(0, ended.signal);
       const evaluation = this.#evaluations.begin(body, cpuMs, logBytes);
       let reason: EvaluationError | undefined;
       const end = (why: EvaluationError) => {
@@ -397,12 +408,14 @@ function errorOf(given: unknown): EvaluationError {
   };
 }
 
-/** Waits for a stripped source, as long as the evaluation may take. */
-async function inTime(
-  stripped: Promise<Stripped> | Stripped,
+/** Strips a source, in as much time as the evaluation may take. */
+async function strippedInTime(
+  source: string,
   ms: number,
   signal: AbortSignal | undefined,
 ): Promise<Stripped | "late" | "aborted"> {
+  let isOver = false;
+  const stripped = strip(source, () => isOver);
   if (!("then" in stripped)) return stripped;
   let end: ((how: "late" | "aborted") => void) | undefined;
   const ended = new Promise<"late" | "aborted">((resolve) => {
@@ -414,6 +427,7 @@ async function inTime(
   try {
     return await Promise.race([stripped, ended]);
   } finally {
+    isOver = true;
     clearTimeout(timer);
     signal?.removeEventListener("abort", onAbort);
   }

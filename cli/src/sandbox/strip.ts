@@ -60,6 +60,8 @@ const KEPT = 8 << 20;
 
 interface Job {
   readonly source: string;
+  /** Reports that nobody waits for the result any more. */
+  readonly isOver: () => boolean;
   readonly resolve: (stripped: Stripped) => void;
 }
 
@@ -72,29 +74,41 @@ class Stripper {
   readonly #kept = new Map<string, Stripped>();
   #size = 0;
 
-  strip(source: string): Promise<Stripped> | Stripped {
-    const kept = this.#kept.get(source);
-    if (kept !== undefined) {
-      this.#kept.delete(source);
-      this.#kept.set(source, kept);
-      return { ...kept, cpuUs: 0 };
-    }
+  strip(source: string, isOver: () => boolean): Promise<Stripped> | Stripped {
+    const kept = this.#known(source);
+    if (kept !== undefined) return kept;
     return new Promise((resolve) => {
-      this.#waiting.push({ source, resolve });
+      this.#waiting.push({ source, isOver, resolve });
       this.#next();
     });
   }
 
+  /** The result of a source that was stripped before, which is now the newest one. */
+  #known(source: string): Stripped | undefined {
+    const kept = this.#kept.get(source);
+    if (kept === undefined) return undefined;
+    this.#kept.delete(source);
+    this.#kept.set(source, kept);
+    return { ...kept, cpuUs: 0 };
+  }
+
   #next(): void {
     if (this.#current !== undefined) return;
-    const job = this.#waiting.shift();
+    let job = this.#waiting.shift();
+    for (; job !== undefined; job = this.#waiting.shift()) {
+      if (job.isOver()) continue;
+      // The same source may have been stripped while this one waited.
+      const kept = this.#known(job.source);
+      if (kept === undefined) break;
+      job.resolve(kept);
+    }
     if (job === undefined) {
       this.#worker?.unref();
       return;
     }
     this.#worker ??= this.#start();
     this.#worker.ref();
-    this.#current = { job, timer: setTimeout(() => this.#end("the source takes too long to parse"), TIMEOUT) };
+    this.#current = { job, timer: setTimeout(() => this.#late(), TIMEOUT) };
     this.#worker.postMessage(job.source);
   }
 
@@ -117,20 +131,25 @@ class Stripper {
     return worker;
   }
 
+  /** Refuses a source without keeping the result: on a busy machine the next attempt may be in time. */
+  #late(): void {
+    this.#end("the source takes too long to parse", TIMEOUT * 1_000, false);
+  }
+
   /** Ends the thread with the source that it has. */
-  #end(message: string, cpuUs = 0): void {
+  #end(message: string, cpuUs = 0, isKept = true): void {
     const worker = this.#worker;
     this.#worker = undefined;
     void worker?.terminate();
-    this.#settle({ error: { message }, cpuUs });
+    this.#settle({ error: { message }, cpuUs }, isKept);
   }
 
-  #settle(stripped: Stripped): void {
+  #settle(stripped: Stripped, isKept = true): void {
     const current = this.#current;
     if (current === undefined) return;
     this.#current = undefined;
     clearTimeout(current.timer);
-    this.#keep(current.job.source, stripped);
+    if (isKept) this.#keep(current.job.source, stripped);
     current.job.resolve(stripped);
     this.#next();
   }
@@ -156,5 +175,10 @@ function problemOf({ message, line, column }: SyntaxProblem): SyntaxProblem {
 
 const stripper = new Stripper();
 
-/** Strips a source, or returns its result from before. */
-export const strip = (source: string): Promise<Stripped> | Stripped => stripper.strip(source);
+/**
+ * Strips a source, or returns its result from before.
+ *
+ * @param isOver asked before the source is parsed; if it returns true, the promise stays pending
+ */
+export const strip = (source: string, isOver = () => false): Promise<Stripped> | Stripped =>
+  stripper.strip(source, isOver);
