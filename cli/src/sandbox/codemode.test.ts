@@ -36,6 +36,39 @@ test("code calls the functions of providers", async () => {
   });
 });
 
+test("names, arguments and preludes are those of the package's own executors", async () => {
+  const called: unknown[] = [];
+  const note =
+    (name: string) =>
+    async (...args: unknown[]) => {
+      called.push([name, ...args]);
+      return name;
+    };
+  const odd = { "get-weather": note("get-weather"), delete: note("delete"), "7": note("7"), process: note("process") };
+  const prelude = "codemode.step = (n) => codemode.delete_(n, 'step')";
+  const run = (code: string) => executor.execute(code, [{ name: "codemode", fns: odd, prelude }]);
+  const all =
+    "[await codemode.get_weather(1, [2]), await codemode._7(), await codemode.process([3]), await codemode.step(4)]";
+  expect(await run(`async () => ${all}`)).toEqual({ result: ["get-weather", "7", "process", "delete"], logs: [] });
+  expect(called).toEqual([["get-weather", 1, [2]], ["7"], ["process", [3]], ["delete", 4, "step"]]);
+  expect(await run("(async () => [typeof codemode.then, 'step' in codemode, 'nope' in codemode])()")).toMatchObject({
+    result: ["undefined", true, false],
+  });
+  for (const name of ["nope", "toString", "constructor", "__proto__"])
+    expect(await run(`async () => codemode.${name}()`)).toMatchObject({ error: `Tool "${name}" not found` });
+  expect(await executor.execute("1", { "a-b": note(""), a_b: note("") })).toMatchObject({
+    error: 'the tools "a-b" and "a_b" have the same identifier, a_b',
+  });
+  expect(
+    await executor.execute("1", [
+      { name: "a", fns },
+      { name: "a", fns },
+    ]),
+  ).toMatchObject({
+    error: "two providers have the same name",
+  });
+});
+
 test("every failure is an error of the result", async () => {
   const run = (code: string) => executor.execute(code, [{ name: "codemode", fns }]);
   expect(await run("async () => { throw new Error('oh') }")).toMatchObject({ result: undefined, error: "oh" });

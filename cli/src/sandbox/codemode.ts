@@ -5,6 +5,7 @@
 import { evaluateCode } from "./function-body.ts";
 import type { Sandbox } from "./sandbox.ts";
 import { type AnyTool, tool } from "./tool.ts";
+import { byIdentifier } from "./tool-names.ts";
 
 /** The result of an execution, as the package has it. */
 export interface ExecuteResult {
@@ -37,9 +38,11 @@ export class SandboxExecutor {
       ? (providers as readonly Provider[])
       : [{ name: "codemode", fns: providers as Fns }];
     try {
+      const names = new Set(all.map(({ name }) => name));
+      if (names.size < all.length) throw new TypeError("two providers have the same name");
       const tools = Object.fromEntries(all.map(({ name, fns }) => [name, toolsOf(fns)]));
-      const prelude = all.map((each) => each.prelude ?? "").filter((each) => each !== "");
-      const source = prelude.length === 0 ? code : `${prelude.join("\n")}\n${code}`;
+      const before = [...all.map(({ name }) => namespace(name)), ...all.map(({ prelude = "" }) => prelude)];
+      const source = `${before.join("\n;")}\n;${code}`;
       const done = await evaluateCode(this.#sandbox, source, { tools });
       const logs = done.logs.map(({ level, message }) => (level === "error" ? `[error] ${message}` : message));
       if (done.ok) return { result: done.value, logs };
@@ -51,12 +54,29 @@ export class SandboxExecutor {
   }
 }
 
-/** The package validates arguments, and shows errors to the model. A call with one argument passes that one on. */
+/** The package validates arguments, and shows errors to the model. */
 function toolsOf(fns: Fns): Record<string, AnyTool> {
   return Object.fromEntries(
-    Object.entries(fns).map(([name, fn]) => [
+    byIdentifier(fns).map(([name, fn]) => [
       name,
-      tool({ publicErrors: true, run: (input: unknown) => fn(input) }) as AnyTool,
+      tool({ publicErrors: true, run: (args: unknown) => fn(...(Array.isArray(args) ? args : [args])) }) as AnyTool,
     ]),
   );
 }
+
+/**
+ * The declaration of a namespace as the package's own executors have it: its functions pass on all arguments, and a prelude may add
+ * functions to it.
+ */
+const namespace = (name: string) =>
+  `const ${name} = ((tools) => new Proxy({}, {
+    has: (own, name) => Object.hasOwn(own, name) || Object.hasOwn(tools, name),
+    get: (own, name) => {
+      if (Object.hasOwn(own, name)) return own[name];
+      if (typeof name !== "string" || (name === "then" && !Object.hasOwn(tools, name))) return undefined;
+      return async (...args) => {
+        if (!Object.hasOwn(tools, name)) throw new Error(\`Tool "\${name}" not found\`);
+        return tools[name](args);
+      };
+    },
+  }))(globalThis.${name})`;

@@ -200,6 +200,15 @@ describe("tools", () => {
     );
   });
 
+  test("of a group may have words as names", async () => {
+    await using sandbox = await made({ tools: { crm: { delete: tool({ run: (id) => `deleted ${id}` }) } } });
+    const source = "import { delete as remove } from 'crm'; [await crm.delete(1), await remove(2)]";
+    expect(resultOf(await sandbox.evaluate(source))).toEqual(["deleted 1", "deleted 2"]);
+    expect(sandbox.types()).toContain("delete(input?: unknown): Promise<unknown>;");
+    for (const name of ["default", "then", "constructor", "prototype", "__proto__", "a-b"])
+      await expect(made({ tools: { crm: { [name]: tool({ run: () => 1 }) } } })).rejects.toThrow("identifier");
+  });
+
   test("a script learns the message of a public error alone", async () => {
     const fails = (error: unknown, publicErrors = false) =>
       tool({

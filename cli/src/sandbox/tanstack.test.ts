@@ -21,6 +21,7 @@ test("a context executes code with its bindings, until it is disposed of", async
         return { sum: a + b };
       },
     },
+    "external_get-weather": { name: "get-weather", description: "", execute: async () => "fair" },
   };
   const context = await createSandboxDriver(runtime, { cpuMs: 200 }).createContext({
     bindings,
@@ -42,6 +43,7 @@ test("a context executes code with its bindings, until it is disposed of", async
     success: false,
     error: { code: "memoryBytes" },
   });
+  expect(await context.execute("return external_get_weather();")).toMatchObject({ success: true, value: "fair" });
   await context.dispose();
   await expect(context.execute("1")).rejects.toMatchObject({ code: "REQUEST" });
 });

@@ -6,6 +6,7 @@ import type { Runtime } from "../embed/runtime.ts";
 import { evaluateCode } from "./function-body.ts";
 import type { SandboxLimits } from "./limits.ts";
 import { type AnyTool, tool } from "./tool.ts";
+import { byIdentifier } from "./tool-names.ts";
 
 /** A tool, as the package gives it to a driver. */
 export interface ToolBinding {
@@ -47,7 +48,7 @@ export interface IsolateDriver {
 export function createSandboxDriver(runtime: Runtime, limits: SandboxLimits = {}): IsolateDriver {
   return {
     createContext: async ({ bindings, timeout = 30_000, memoryLimit = 128 }) => {
-      const entries = Object.entries(bindings).map(([name, { description, execute }]): [string, AnyTool] => {
+      const entries = byIdentifier(bindings).map(([name, { description, execute }]): [string, AnyTool] => {
         // The package validates arguments, and shows errors to the model.
         return [name, tool({ description, publicErrors: true, run: (args: unknown) => execute(args ?? {}) })];
       });

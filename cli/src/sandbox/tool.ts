@@ -105,7 +105,13 @@ const reserved = new Set(
   ).split(" "),
 );
 
-const isName = (name: string) => /^[A-Za-z$_][\w$]{0,99}$/.test(name) && !reserved.has(name) && !name.startsWith("__");
+const isName = (name: string) => /^[A-Za-z$_][\w$]{0,199}$/.test(name) && !reserved.has(name) && !name.startsWith("__");
+
+/** Names that a tool in a group cannot have: those of every object, and that of a default export. Words are fine: `crm.delete`. */
+const reservedInGroups = new Set(["default", "then", "constructor", "prototype"]);
+
+const isNameInGroup = (name: string) =>
+  /^[A-Za-z$_][\w$]{0,199}$/.test(name) && !reservedInGroups.has(name) && !name.startsWith("__");
 
 /** Describes the wrong tools. */
 export function toolProblems(tools: Readonly<Record<string, unknown>>): string[] {
@@ -116,7 +122,8 @@ export function toolProblems(tools: Readonly<Record<string, unknown>>): string[]
     if (typeof value !== "object" || value === null || Array.isArray(value))
       return [`\`tools.${name}\` must be a tool, made by tool({ run }), or an object of tools`];
     return Object.entries(value).flatMap(([member, each]) => {
-      if (!isName(member)) return [`\`tools.${name}.${member}\`: the name ${rule}`];
+      if (!isNameInGroup(member))
+        return [`\`tools.${name}.${member}\`: the name must be an identifier, and none that objects have`];
       return isOfTool(each) ? [] : [`\`tools.${name}.${member}\` must be a tool, made by tool({ run })`];
     });
   });
