@@ -44,6 +44,16 @@ test("tenon eval prints a value, and the log apart", { timeout: 300_000 }, () =>
   ]);
 });
 
+test("tenon eval lets no control sequence of a script reach the terminal", { timeout: 300_000 }, () => {
+  const thrown = run(["-e", "throw Object.assign(new Error('\\x1b]0;a\\x07\\rb\\x9b'), { name: '\\x1b[31m' })"]);
+  expect(thrown.stderr).toContain("\\u{1b}[31m: \\u{1b}]0;a\\u{7}\\u{d}b\\u{9b}");
+  const values = [
+    ["-e", "'\\x1b\\x9b\\x7f'"],
+    ["-e", "throw '\\x1b\\x9b\\x7f'", "--json"],
+  ];
+  for (const { stdout } of values.map((args) => run(args))) expect(stdout).toContain('"\\u001b\\u009b\\u007f"');
+});
+
 test("tenon eval fails with the place, the limit, or the wrong usage", { timeout: 300_000 }, () => {
   const wrong = run(["wrong.ts"]);
   expect(wrong).toMatchObject({ status: 1, stdout: "" });

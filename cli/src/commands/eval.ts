@@ -111,15 +111,21 @@ function print(done: Evaluated, name: string, isWhole: boolean, terminal: Termin
     return;
   }
   for (const { message } of done.logs) process.stderr.write(`${message}\n`);
-  if (!done.ok) terminal.failure(describe(done.error, name));
+  if (!done.ok) terminal.failure(printable(describe(done.error, name)));
   else if (done.value !== undefined) process.stdout.write(`${json(done.value, 2)}\n`);
 }
 
-/** JSON, in which bytes are base64. */
+/** A script's text without control sequences for the terminal, as the lines of its log are. */
+function printable(text: string): string {
+  return text.replace(/[^\P{Cc}\n\t]/gu, (control) => `\\u{${control.charCodeAt(0).toString(16)}}`);
+}
+
+/** JSON in which bytes are base64. Some terminals obey U+0080 to U+009F, which JSON leaves as they are. */
 function json(value: unknown, indent?: number): string {
   const bytesAsText = (_: string, each: unknown) =>
     each instanceof Uint8Array ? Buffer.from(each).toString("base64") : each;
-  return JSON.stringify(value, bytesAsText, indent);
+  const text = JSON.stringify(value, bytesAsText, indent);
+  return text.replace(/[\x7f-\x9f]/g, (control) => `\\u00${control.charCodeAt(0).toString(16)}`);
 }
 
 function describe(error: EvaluationError, file: string): string {
