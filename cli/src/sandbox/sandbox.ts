@@ -4,6 +4,7 @@ import type { Evaluations as NativeEvaluations, Runtime as NativeRuntime, Native
 import { nativeOptions } from "../embed/runtime-options.ts";
 import { TenonError } from "../errors.ts";
 import { compilerCommand, fromNative, native } from "../native.ts";
+import { Columns } from "./columns.ts";
 import { sandboxComponent } from "./component.ts";
 import { declarations } from "./declarations.ts";
 import { limitProblems, type SandboxLimitName, type SandboxLimits, wholeLimits } from "./limits.ts";
@@ -110,6 +111,8 @@ type Outcome = { readonly ok: true; readonly value: unknown } | { readonly ok: f
 
 /** The parts of an evaluation that stay in the program. */
 interface Running {
+  /** The stripped source. */
+  readonly code: string;
   readonly signal: AbortSignal | undefined;
   readonly context: unknown;
   readonly tools: ReadonlyMap<string, AnyTool> | undefined;
@@ -187,7 +190,7 @@ export class Sandbox {
     const sandbox = new Sandbox(await fromNative(native().Runtime.create(checked)), calls, options, limits, closed);
     // The first evaluation maps the code and the memory, which takes tens of milliseconds. No script pays for it.
     const body = encodeAll([encode("0"), encode(undefined), ...sandbox.#fixed]);
-    const none = { signal: undefined, context: undefined, tools: undefined };
+    const none = { code: "0", signal: undefined, context: undefined, tools: undefined };
     await sandbox.#run(body, performance.now(), 0, { ...none, cpuMs: HOUR });
     return sandbox;
   }
@@ -238,7 +241,7 @@ export class Sandbox {
     const tools = own && { ...this.#options.tools, ...own };
     const all = tools === undefined ? names : encode(toolNames(tools));
     const body = encodeAll([encode(stripped.code), encode(input, "the input"), all, ...fixed]);
-    return this.#run(body, began, cpuUs, { signal, context, tools: tools && toolsByPath(tools) });
+    return this.#run(body, began, cpuUs, { code: stripped.code, signal, context, tools: tools && toolsByPath(tools) });
   }
 
   /** The declarations of the tools and the input in TypeScript, for a model or an editor. */
@@ -273,7 +276,7 @@ export class Sandbox {
     body: Buffer,
     began: number,
     cpuUs: number,
-    { signal, context, tools, cpuMs = this.#limits.cpuMs }: Running,
+    { code, signal, context, tools, cpuMs = this.#limits.cpuMs }: Running,
   ): Promise<Evaluated> {
     const { logBytes, wallMs } = this.#limits;
     return new Promise((resolve) => {
@@ -300,7 +303,7 @@ export class Sandbox {
         const usage = { ...usageOf(used), wallUs: since(began) };
         usage.cpuUs += Math.round(cpuUs);
         const logs = logsOf(used);
-        const outcome = this.#outcome(status, answer, used, reason, logs);
+        const outcome = this.#outcome(status, answer, used, reason, logs, code);
         resolve({ ...outcome, logs, usage } as Evaluated);
       });
       // It may have been aborted before it could be listened to.
@@ -314,10 +317,11 @@ export class Sandbox {
     { limit }: NativeUsage,
     reason: EvaluationError | undefined,
     logs: EvaluationLog[],
+    code: string,
   ): Outcome {
     if (limit !== undefined) return { ok: false, error: this.#limited(limit) };
     if (reason !== undefined) return { ok: false, error: reason };
-    if (status === 200) return this.#answered(answer);
+    if (status === 200) return this.#answered(answer, code);
     if (status === 504) return failed("the script waits for something that never happens");
     if (status === 0)
       return {
@@ -330,14 +334,14 @@ export class Sandbox {
   }
 
   /** Reads an answer, which a script may have forged. */
-  #answered(answer: Buffer): Outcome {
+  #answered(answer: Buffer, code: string): Outcome {
     const isValue = answer[5] === FALSE;
     if (answer.length > this.#limits.outputBytes + (isValue ? VALUE_AT : ENVELOPE))
       return { ok: false, error: this.#limited("output") };
     try {
       const decoded = decode(answer);
       if (!Array.isArray(decoded) || decoded.length !== 2) return failed("the answer of the sandbox is invalid");
-      return decoded[0] === false ? { ok: true, value: decoded[1] } : { ok: false, error: errorOf(decoded[1]) };
+      return decoded[0] === false ? { ok: true, value: decoded[1] } : { ok: false, error: errorOf(decoded[1], code) };
     } catch (error) {
       return failed((error as Error).message);
     }
@@ -389,7 +393,7 @@ const kinds = new Set<unknown>(["thrown", "limit", "syntax", "tool"]);
 const limitsOfProgram = new Set<unknown>(["stack", "outputBytes"]);
 
 /** Reads a failure, of which every member may be anything. */
-function errorOf(given: unknown): EvaluationError {
+function errorOf(given: unknown, code: string): EvaluationError {
   const { kind, message, limit, name, line, column, stack } = (
     typeof given === "object" && given !== null ? given : {}
   ) as Readonly<Record<string, unknown>>;
@@ -397,14 +401,17 @@ function errorOf(given: unknown): EvaluationError {
   const isKnown = kinds.has(kind) && (kind !== "limit" || isLimit);
   const isText = (value: unknown): value is string => typeof value === "string";
   const isPlace = (value: unknown): value is number => Number.isInteger(value) && (value as number) > 0;
+  const columns = new Columns(code);
+  const framesOf = (text: string) =>
+    text.replace(/\b(script\.ts:(\d+)):(\d+)/g, (_, place, line, at) => `${place}:${columns.ofBytes(+line, +at)}`);
   return {
     kind: isKnown ? (kind as EvaluationError["kind"]) : "thrown",
     message: isText(message) ? message : "the script has failed",
     ...(isLimit ? { limit: limit as SandboxLimitName } : {}),
     ...(isText(name) ? { name } : {}),
     ...(isPlace(line) ? { line } : {}),
-    ...(isPlace(column) ? { column } : {}),
-    ...(isText(stack) ? { stack } : {}),
+    ...(isPlace(column) ? { column: isPlace(line) ? columns.ofBytes(line, column) : column } : {}),
+    ...(isText(stack) ? { stack: framesOf(stack) } : {}),
   };
 }
 

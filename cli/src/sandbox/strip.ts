@@ -6,6 +6,7 @@
  */
 import { Worker } from "node:worker_threads";
 import { requireHere } from "../package.ts";
+import { Columns } from "./columns.ts";
 
 /** The result: JavaScript, or the reason why there is none. */
 export type Stripped =
@@ -123,7 +124,9 @@ class Stripper {
       if (worker !== this.#worker) return;
       if ("broken" in answer) return this.#end("the source is nested too deeply", answer.us);
       this.#settle(
-        "code" in answer ? { code: answer.code, cpuUs: answer.us } : { error: problemOf(answer), cpuUs: answer.us },
+        "code" in answer
+          ? { code: answer.code, cpuUs: answer.us }
+          : { error: problemOf(answer, this.#current?.job.source ?? ""), cpuUs: answer.us },
       );
     });
     const failed = () => worker === this.#worker && this.#end("the source cannot be parsed");
@@ -169,8 +172,9 @@ class Stripper {
   }
 }
 
-function problemOf({ message, line, column }: SyntaxProblem): SyntaxProblem {
-  return { message, ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) };
+function problemOf({ message, line, column }: SyntaxProblem, source: string): SyntaxProblem {
+  if (line === undefined || column === undefined) return { message };
+  return { message, line, column: new Columns(source).ofCells(line, column) };
 }
 
 const stripper = new Stripper();
