@@ -2,11 +2,24 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { buildPackageFrom, mainOf } from "./building.ts";
+import { buildPackageFrom, isBuilding, mainOf, projectOf } from "./building.ts";
 
 test("a clone has what building needs", async () => {
-  for (const command of ["build", "dev", "schema", "run"])
+  for (const command of ["build", "dev", "mcp", "schema", "run"])
     expect(await mainOf(["node", "tenon", command])).toBeUndefined();
+});
+
+test("tenon mcp builds, in the folder of its project, unless it passes messages on", () => {
+  expect(isBuilding("mcp", [])).toBe(true);
+  expect(isBuilding("mcp", ["-H", "a: b", "--project", "/shop"])).toBe(true);
+  expect(isBuilding("mcp", ["--url", "http://127.0.0.1:3000/run/shop/mcp"])).toBe(false);
+  expect(isBuilding("mcp", ["--url=http://127.0.0.1:3000/run/shop/mcp"])).toBe(false);
+  expect(isBuilding("run", ["shop.wasm"])).toBe(false);
+  for (const args of [["--project", "/shop"], ["--project=/shop"], ["-C", "/shop"], ["-C/shop"]])
+    expect(projectOf("mcp", ["-q", ...args], "/work")).toBe("/shop");
+  expect(projectOf("mcp", ["--project", "shop"], "/work")).toBe("/work/shop");
+  expect(projectOf("mcp", ["--project"], "/work")).toBe("/work");
+  expect(projectOf("build", ["-C", "/shop"], "/work")).toBe("/work");
 });
 
 test("the package is found from a project's folder, if it has been packed", async () => {

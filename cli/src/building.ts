@@ -3,13 +3,14 @@
  * building.
  */
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { parseArgs } from "node:util";
 import { TenonError } from "./errors.ts";
 import { buildPackage, isComplete, requireHere, requireIn, version } from "./package.ts";
 
-/** The commands that need more than serving does. */
-const commands = new Set(["build", "dev", "schema"]);
+/** The commands that need more than serving does. `mcp` builds, too, unless it passes messages on to a server. */
+const commands = new Set(["build", "dev", "mcp", "schema"]);
 
 /** Runs a command line. */
 export type Main = (argv: readonly string[]) => Promise<void>;
@@ -20,9 +21,9 @@ export type Main = (argv: readonly string[]) => Promise<void>;
  * @throws TenonError `NO_BUILD` when `@tenon/build` is not installed, or another version of it
  */
 export async function mainOf(argv: readonly string[], folder: string = process.cwd()): Promise<Main | undefined> {
-  const [, , command = ""] = argv;
-  if (!commands.has(command) || isComplete) return undefined;
-  const found = buildPackageFrom(folder);
+  const [, , command = "", ...args] = argv;
+  if (isComplete || !isBuilding(command, args)) return undefined;
+  const found = buildPackageFrom(projectOf(command, args, folder));
   if (found === undefined) {
     throw new TenonError(
       "NO_BUILD",
@@ -39,6 +40,22 @@ export async function mainOf(argv: readonly string[], folder: string = process.c
   }
   const { main } = (await import(pathToFileURL(join(found.folder, "dist/main.js")).href)) as { main: Main };
   return main;
+}
+
+/** Returns true when a command line needs the package. @internal */
+export function isBuilding(command: string, args: readonly string[]): boolean {
+  return commands.has(command) && !(command === "mcp" && mcpOptions(args).url !== undefined);
+}
+
+/** The folder of the project that a command line builds: a client may start `tenon mcp --project` anywhere. @internal */
+export function projectOf(command: string, args: readonly string[], folder: string): string {
+  const project = command === "mcp" ? mcpOptions(args).project : undefined;
+  return typeof project === "string" ? resolve(folder, project) : folder;
+}
+
+function mcpOptions(args: readonly string[]) {
+  const options = { project: { type: "string", short: "C" }, url: { type: "string" } } as const;
+  return parseArgs({ args: [...args], options, strict: false }).values;
 }
 
 /** Finds the package beside this one, or in the project of a folder. */

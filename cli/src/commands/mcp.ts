@@ -19,7 +19,11 @@ export function mcpCommand(program: Command): void {
         "Context Protocol a line on standard input, and the answers on standard output. It builds the project, and runs it in this process.",
     )
     .option("-C, --project <folder>", "the project's folder; the working directory by default")
-    .option("--url <url>", "pass the messages on to this server instead, such as http://127.0.0.1:3000/run/shop/mcp")
+    .option(
+      "--url <url>",
+      "pass the messages on to this server instead, such as http://127.0.0.1:3000/run/shop/mcp",
+      parseUrl,
+    )
     .option(
       "-H, --header <name: value>",
       "a header of each request, such as 'authorization: env:API_TOKEN'; env: takes a variable's value",
@@ -47,10 +51,16 @@ export function mcpCommand(program: Command): void {
   });
 }
 
+function parseUrl(text: string): string {
+  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
+    throw new InvalidArgumentError("It must be an http or https URL.");
+  return text;
+}
+
 function parseHeader(text: string): readonly [string, string] {
   const [, name, value] = /^([\w!#$%&'*+.^`|~-]+)\s*:\s*(\S.*)$/.exec(text) ?? [];
   if (name === undefined || value === undefined)
-    throw new InvalidArgumentError("A header is a name, a colon and a value.");
+    throw new InvalidArgumentError("It must be a name, a colon and a value.");
   return [name, value];
 }
 

@@ -80,7 +80,7 @@ async function pass(
     if (type.startsWith("application/json")) write(JSON.stringify(JSON.parse(text)));
     else write(failure(id, `the server answered ${answer.status}`));
   } catch (error) {
-    if (!signal.aborted) write(failure(id, (error as Error).message));
+    if (!signal.aborted) write(failure(id, `cannot reach ${url}: ${reason(error as Error)}`));
   }
 }
 
@@ -111,6 +111,11 @@ function parsed(line: string): Message | undefined {
     // The server answers with the protocol's error.
     return undefined;
   }
+}
+
+/** The message of a failed fetch is in its cause. */
+function reason({ message, cause }: Error): string {
+  return cause instanceof Error && cause.message !== "" ? cause.message : message;
 }
 
 function failure(id: string | number | undefined, message: string): string {

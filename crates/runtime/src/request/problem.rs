@@ -57,7 +57,7 @@ pub(crate) enum Problem {
     NotLoaded,
     /// The module is still loading, as the server has just started.
     Loading,
-    /// The module's source could not be built, and there is no older one (in development).
+    /// The module has no good build yet (in development).
     NotBuilt,
     /// The module trapped.
     Crashed,
@@ -163,7 +163,7 @@ impl fmt::Display for Problem {
             Self::HeadersTooLarge(limit) => write!(f, "the request's headers are larger than {limit} bytes"),
             Self::NotLoaded => f.write_str("the module could not be loaded"),
             Self::Loading => f.write_str("the module is still loading; try again soon"),
-            Self::NotBuilt => f.write_str("the module could not be built"),
+            Self::NotBuilt => f.write_str("the module has no good build yet; `tenon dev` shows why in its terminal"),
             Self::Crashed => f.write_str("the module failed on this request"),
             Self::InvalidResponse(what) => f.write_str(what),
             Self::Overloaded => f.write_str("too many requests are running; try again soon"),
