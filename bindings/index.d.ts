@@ -514,7 +514,7 @@ export interface NativeTls {
   key: string
 }
 
-/** What an evaluation has used. */
+/** The resources that an evaluation has used. */
 export interface NativeUsage {
   /** Microseconds of processor time. */
   cpuUs: number
@@ -536,7 +536,7 @@ export interface NativeUsage {
 export interface RecentRequest {
   /** Its request id. */
   id: string
-  /** When it came in, in milliseconds since 1970. */
+  /** The time of its arrival, in milliseconds since 1970. */
   time: number
   /** The module it was for; left out when it was for the runtime itself. */
   module?: string

@@ -9,7 +9,7 @@ use napi_derive::napi;
 pub struct RecentRequest {
     /// Its request id.
     pub id: String,
-    /// When it came in, in milliseconds since 1970.
+    /// The time of its arrival, in milliseconds since 1970.
     pub time: f64,
     /// The module it was for; left out when it was for the runtime itself.
     pub module: Option<String>,

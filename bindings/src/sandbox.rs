@@ -30,7 +30,7 @@ pub struct NativeLine {
     pub text: String,
 }
 
-/// What an evaluation has used.
+/// The resources that an evaluation has used.
 #[napi(object, object_from_js = false)]
 pub struct NativeUsage {
     /// Microseconds of processor time.

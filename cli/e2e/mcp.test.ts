@@ -2,6 +2,7 @@
 import { spawn, spawnSync } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
@@ -168,7 +169,11 @@ describe("tenon mcp", () => {
     const client = new Client({ name: "test", version: "1" });
     onTestFinished(() => client.close());
     const args = [tenon, "mcp", "--project", project, "--header", "authorization: Bearer env:TOKEN"];
-    const env = { ...process.env, ...environment, TOKEN: token("Ada") } as Record<string, string>;
+    // The key is in the file of development, as a client has no variables of the project.
+    const file = join(project, ".env");
+    await writeFile(file, `MCP_TEST_KEY=${key}\n`);
+    onTestFinished(() => rm(file));
+    const env = { ...process.env, TOKEN: token("Ada") } as Record<string, string>;
     await client.connect(new StdioClientTransport({ command: process.execPath, args, env }));
     expect((await client.listTools()).tools.length).toBeGreaterThan(10);
     expect((await client.callTool({ name: "whoAmI" })).structuredContent).toEqual({ name: "Ada" });

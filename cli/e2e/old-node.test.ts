@@ -24,7 +24,7 @@ testWith("node-16", "Node 16 is told which version is needed", () => {
 
 test("bin/tenon.js has nothing that is newer than ECMAScript 5", async () => {
   const source = await readFile(tenon, "utf8");
-  // What esbuild cannot lower is an error, and what it lowers is another text.
+  // esbuild fails at syntax that it cannot lower, and changes the text of syntax that it lowers.
   const same = { minifyWhitespace: true } as const;
   const [lowered, plain] = await Promise.all([transform(source, { ...same, target: "es5" }), transform(source, same)]);
   expect(lowered.code).toBe(plain.code);

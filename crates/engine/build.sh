@@ -66,7 +66,7 @@ keep() {
 }
 
 mode=${1:-}
-# What few programs use, and what is large.
+# The large sources, and those that few programs use.
 full=(src/{compress,crypto,encoding}.c)
 lean=()
 for file in src/*.c; do

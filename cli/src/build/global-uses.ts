@@ -1,7 +1,7 @@
 /** Finds the globals that a source uses, for the modules that define them. */
 import { type Node, parseSync } from "oxc-parser";
 
-/** What counts as a use of a global. */
+/** The expressions that count as a use of a global. */
 interface Uses {
   /** Members of the global object, and of a variable that is set to it with "aliased". */
   readonly members: "none" | "direct" | "aliased";

@@ -1,4 +1,4 @@
-/** What is in a bundle besides the handler: guest code, the half of the SDK that runs in components, and packages. */
+/** The inputs of a bundle besides the handler: guest code, the half of the SDK that runs in components, and packages. */
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";

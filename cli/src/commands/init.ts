@@ -7,14 +7,14 @@ interface Options extends CommonOptions {
   readonly json?: boolean;
 }
 
-/** `tenon init`: what a project that exists lacks to be built and served. */
+/** `tenon init`: adds what an existing project lacks to be built and served. */
 export function initCommand(program: Command): void {
   const command = program
     .command("init")
-    .summary("make a project that exists one of tenon")
+    .summary("add tenon to an existing project")
     .description(
       "Adds what the project in the working folder lacks: tenon.toml, a handler that exports the app that package.json starts, entries of " +
-        "tsconfig.json, package.json and .gitignore. It overwrites nothing, and says what of the app will not work in a component.",
+        "tsconfig.json, package.json and .gitignore. It overwrites nothing, and names the parts of the app that will not work in a component.",
     )
     .option("--entry <file>", "the module whose default export is the app, instead of the one that package.json starts")
     .option("--json", "print what was done as JSON");

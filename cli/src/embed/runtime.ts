@@ -57,7 +57,7 @@ export interface Page {
 /** A request that was answered. */
 export interface RecentRequest {
   readonly id: string;
-  /** When it came in, in milliseconds since 1970. */
+  /** The time of its arrival, in milliseconds since 1970. */
   readonly time: number;
   /** Left out when it was for the runtime itself, or for no module that there is. */
   readonly module?: string;

@@ -3,6 +3,7 @@ import { buildProject } from "../build/build.ts";
 import { Runtime } from "../embed/runtime.ts";
 import { TenonError } from "../errors.ts";
 import { requireProject } from "../project/project.ts";
+import { withEnvironmentFile } from "../project/secrets.ts";
 import { readConfiguration } from "../serve/configuration.ts";
 import { Terminal } from "../terminal.ts";
 import type { StdioTarget } from "./stdio.ts";
@@ -19,6 +20,8 @@ export interface RunningApp extends Omit<StdioTarget, "headers"> {
 export async function startApp(isVerbose: boolean): Promise<RunningApp> {
   const terminal = new Terminal(isVerbose ? "verbose" : "quiet");
   const project = await requireProject(process.cwd());
+  // A client starts this on the developer's machine, without the variables of a shell.
+  Object.assign(process.env, withEnvironmentFile(project.folder, process.env));
   const { component } = await buildProject(project, { release: false, compose: false }, terminal);
   const { modules, serving } = await readConfiguration([component.path], () => {
     throw new TenonError("USAGE", "tenon mcp runs the project's own component");

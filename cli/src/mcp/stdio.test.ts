@@ -60,7 +60,21 @@ test("a failure of the server is an error of the request", async () => {
   });
   expect(written).toMatchObject([
     { id: null, error: { code: -32603 } },
-    { id: "a", error: { message: "the server answered 504" } },
+    { id: "a", error: { message: "http://localhost/mcp answered 504" } },
+  ]);
+});
+
+test("a server without tools, and one that does not answer, are named", async () => {
+  const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
+  const missing = await served([ping], () => new Response("", { status: 404 }));
+  expect(missing.written).toMatchObject([
+    { error: { message: expect.stringMatching(/^there are no tools at http:\/\/localhost\/mcp: .*`mcp`/) } },
+  ]);
+  const silent = await served([ping], () => {
+    throw new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED 127.0.0.1:1") });
+  });
+  expect(silent.written).toMatchObject([
+    { error: { message: "cannot reach http://localhost/mcp: connect ECONNREFUSED 127.0.0.1:1" } },
   ]);
 });
 

@@ -78,7 +78,7 @@ async function pass(
     const text = await answer.text();
     if (signal.aborted) return;
     if (type.startsWith("application/json")) write(JSON.stringify(JSON.parse(text)));
-    else write(failure(id, `the server answered ${answer.status}`));
+    else write(failure(id, answer.status === 404 ? noTools(url) : `${url} answered ${answer.status}`));
   } catch (error) {
     if (!signal.aborted) write(failure(id, `cannot reach ${url}: ${reason(error as Error)}`));
   }
@@ -111,6 +111,10 @@ function parsed(line: string): Message | undefined {
     // The server answers with the protocol's error.
     return undefined;
   }
+}
+
+function noTools(url: string): string {
+  return `there are no tools at ${url}: an app has them with the option \`mcp\` of routes(…)`;
 }
 
 /** The message of a failed fetch is in its cause. */

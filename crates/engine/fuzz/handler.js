@@ -117,7 +117,7 @@ const stream = () => {
     () => engine.streamRoom(handle),
     () => any(3) === 0 && engine.cancelStream(handle),
   );
-  // What a promise is resolved with is asked for this, while the engine settles.
+  // The engine reads this from the value of a promise while it settles.
   if (any(30) === 0) {
     const name = "then";
     Object.defineProperty(Object.prototype, name, {

@@ -20,7 +20,7 @@ wait
 sources=$(find ../src -name '*.c' ! -name libc.c)
 # shellcheck disable=SC2086
 gcc "${flags[@]}" fuzz.c $sources ../target/fuzz/*.o "../target/fuzz-platform/$platform/release/libtenon_platform.a" -lm -o ../target/fuzz/fuzz
-# What is left at the end is the snapshot's.
+# Memory that is left at the end belongs to the snapshot, so leaks are not looked for.
 export ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0
 for seed in $(seq 1 "${1:-20}"); do
   ../target/fuzz/fuzz handler.js "$seed" "${2:-2000}" || { echo "fuzz: seed $seed failed" >&2; exit 1; }

@@ -76,7 +76,7 @@ uint32_t run_timers(void);
 void clear_timers(void);
 
 // jobs.c
-// Whether a timer or a microtask of this call has thrown.
+// True when a timer or a microtask of this call has thrown.
 extern bool is_broken;
 void print_uncaught_exception(void);
 void run_jobs(void);

@@ -20,12 +20,12 @@ built=$(mktemp)
 trap 'rm -f "$built"' EXIT
 
 options=(
-  # What the host has to provide, and what it does not.
+  # The interface to the host.
   -DSQLITE_OS_OTHER=1 -DSQLITE_THREADSAFE=0 -DSQLITE_TEMP_STORE=1 -DSQLITE_MAX_MMAP_SIZE=0
   -DSQLITE_DEFAULT_MEMSTATUS=0 -DSQLITE_DEFAULT_FOREIGN_KEYS=1 -DSQLITE_DQS=0
-  # What statements may use.
+  # Features of statements.
   -DSQLITE_ENABLE_FTS5 -DSQLITE_ENABLE_RTREE -DSQLITE_ENABLE_MATH_FUNCTIONS -DSQLITE_ENABLE_STAT4 -DSQLITE_SOUNDEX
-  # What they may not.
+  # Features that statements lack.
   -DSQLITE_OMIT_LOAD_EXTENSION -DSQLITE_OMIT_SHARED_CACHE -DSQLITE_OMIT_DEPRECATED -DSQLITE_OMIT_DESERIALIZE -DSQLITE_OMIT_TRACE
   -DSQLITE_OMIT_LOCALTIME
 )

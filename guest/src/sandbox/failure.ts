@@ -1,4 +1,4 @@
-/** What a script has thrown, as the program of the sandbox learns it. */
+/** Describes the value that a script has thrown, for the program of the sandbox. */
 import { className } from "tenon:engine";
 
 const { Error, RangeError, RegExp, String, Symbol, WeakSet } = globalThis;

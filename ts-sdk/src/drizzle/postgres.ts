@@ -51,7 +51,7 @@ export function drizzlePostgres<Schema extends Record<string, unknown>>(
   return database;
 }
 
-/** What a statement's SQL does not say about its values. */
+/** The facts about a statement's values that its SQL lacks. */
 interface Notes {
   readonly encoders: readonly unknown[];
   readonly selection: readonly RelationalSelection[] | undefined;

@@ -33,7 +33,7 @@ export function readPackage(folder: string): Manifest {
     );
   const content = readJson(file);
   if (typeof content !== "object" || content === null || Array.isArray(content))
-    throw new TenonError("CONFIG", "package.json is not a JSON object");
+    throw new TenonError("CONFIG", "package.json must be a JSON object");
   return content;
 }
 
@@ -65,7 +65,7 @@ function readToml(file: string): unknown {
   }
 }
 
-/** What of `tsconfig.json` is of use. */
+/** The members of `tsconfig.json` that are read. */
 export interface TsConfig {
   readonly include: readonly string[] | undefined;
   readonly hasFiles: boolean;

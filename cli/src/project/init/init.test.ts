@@ -117,7 +117,7 @@ test("an entry of one's own becomes that of tenon.toml", () => {
 test("without an app, it says where it looked", () => {
   const none = (files: Readonly<Record<string, string>>) => () => initProject(project(files).folder, {});
   expect(none({})).toThrow("there is no package.json");
-  expect(none({ "package.json": "[]" })).toThrow("package.json is not a JSON object");
+  expect(none({ "package.json": "[]" })).toThrow("package.json must be a JSON object");
   expect(none({ "package.json": "{}", "src/index.ts": "console.log(1);\n" })).toThrow(
     "no module exports an app that speaks fetch, such as one of Hono; looked at src/index.ts",
   );

@@ -21,7 +21,7 @@ export interface Initialized {
   readonly added: readonly { readonly file: string; readonly what: string }[];
   /** Files that are there and were left alone. */
   readonly kept: readonly string[];
-  /** What will not work. */
+  /** The parts of the app that will not work in a component. */
   readonly findings: readonly Finding[];
 }
 

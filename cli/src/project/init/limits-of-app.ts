@@ -1,4 +1,4 @@
-/** What of an app will not work in a component, by its imports and its files. */
+/** Finds the parts of an app that will not work in a component, by its imports and its files. */
 import { existsSync, readFileSync } from "node:fs";
 import { builtinModules } from "node:module";
 import { join, relative } from "node:path";

@@ -44,7 +44,7 @@ pub struct MeterLimits {
     pub log_bytes: u64,
 }
 
-/// What a metered request has used.
+/// The resources that a metered request has used.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Usage {
     /// Processor time of the threads that ran it: in the guest, and in the host for the guest.
