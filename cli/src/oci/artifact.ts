@@ -182,7 +182,7 @@ export function parseObject(bytes: Uint8Array, where: string): Readonly<Record<s
     throw unfit(where, "has a manifest or configuration that is not JSON");
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw unfit(where, "has a manifest or configuration that must be a JSON object");
+    throw unfit(where, "has a manifest or configuration that is not a JSON object");
   }
   return value as Readonly<Record<string, unknown>>;
 }

@@ -82,7 +82,7 @@ async function readConfig(file: string): Promise<Fields> {
     // Node's message quotes a part of the text.
     throw broken("it is not JSON");
   }
-  if (!isFields(config)) throw broken("it must be a JSON object");
+  if (!isFields(config)) throw broken("it is not a JSON object");
   for (const name of ["auths", "credHelpers"]) {
     if (config[name] !== undefined && !isFields(config[name])) throw broken(`\`${name}\` is not an object`);
   }

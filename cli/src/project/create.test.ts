@@ -98,7 +98,7 @@ test("nothing is written over", async () => {
 test("a file in the project's place is called one", async () => {
   await writeFile(join(parent, "file"), "kept");
   await expect(createProject(join(parent, "file"), "file", "hello")).rejects.toThrow(
-    "file is there already: it is a file",
+    "file already exists: it is a file",
   );
 });
 

@@ -95,10 +95,11 @@ async function requireEmpty(folder: string): Promise<void> {
     found = await readdir(folder);
   } catch (error) {
     const problem = (error as NodeJS.ErrnoException).code === "ENOTDIR" ? "it is a file" : systemReason(error);
-    throw new TenonError("EXISTS", `${folder} is there already: ${problem}`, hint);
+    throw new TenonError("EXISTS", `${folder} already exists: ${problem}`, hint);
   }
-  if (found.some((entry) => !harmless.has(entry)))
-    throw new TenonError("EXISTS", `${folder} is there already and not empty`, hint);
+  if (!found.some((entry) => !harmless.has(entry))) return;
+  const init = found.includes("package.json") ? "; `tenon init` in it adds Tenon to the project that it has" : "";
+  throw new TenonError("EXISTS", `${folder} already exists and is not empty`, `${hint}${init}`);
 }
 
 /** Writes the interfaces that the project's world includes: `sdk:core`, and the parts of WASI that it names. */

@@ -34,7 +34,7 @@ export interface JsonOptions {
  * @throws TypeError when the first argument is not an app
  */
 export function json(app: App, manifest: Manifest, options: JsonOptions = {}): string {
-  if (app?.[appKey] !== true) throw new TypeError("json: expects the app that routes() returns");
+  if (app?.[appKey] !== true) throw new TypeError("json: the app must be the result of routes()");
   checkManifest(manifest, "json: the manifest");
   return serialize(app, manifest, commentsFor(app, manifest, options), options.openapi);
 }

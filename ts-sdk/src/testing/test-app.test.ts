@@ -88,6 +88,6 @@ it("gives each app its own environment, side by side, and nothing of the process
 });
 
 it("refuses what is no app", () => {
-  expect(() => testApp({} as never)).toThrow(/expects the app that routes\(\) returns/);
+  expect(() => testApp({} as never)).toThrow(/must be the result of routes\(\)/);
   expect(() => testApp(undefined as never)).toThrow(TypeError);
 });

@@ -78,7 +78,7 @@ async function prepareTools(app: App): Promise<void> {
  * @throws TypeError when it is not an app: pass the default export of the handler module.
  */
 export function testApp(app: App, options: TestOptions = {}): TestApp {
-  if (app?.[appKey] !== true) throw new TypeError("testApp: expects the app that routes() returns");
+  if (app?.[appKey] !== true) throw new TypeError("testApp: the app must be the result of routes()");
   const { env = {}, secrets = {}, sidecars = {}, checkResponses = true } = options;
   let connected: ReturnType<typeof connectSidecars> | undefined;
   const how = checkResponses ? { checkResponse } : {};
