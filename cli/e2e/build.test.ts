@@ -52,6 +52,26 @@ async function answer(at: string, name: string): Promise<unknown> {
   }
 }
 
+describe("an app with the option mcp, whose top level runs once more for its tools", () => {
+  const app = (before: string) =>
+    `import { get, ok, routes } from "@tenon/sdk";\n${before}\nexport default routes({ it: get("/", () => ok({})) }, { mcp: {} });\n`;
+
+  test("reads the variables of [env] there", async () => {
+    const at = await project("mcp-env", { "handler.ts": app('if (!process.env.NAME) throw new Error("no NAME");') });
+    await writeFile(join(at, "tenon.toml"), '[project]\nname = "mcp-env"\n[env]\nNAME = "Ada"\n');
+    const { status, stderr } = build(at);
+    expect(status, stderr).toBe(0);
+  });
+
+  test("is refused for what it leaves undone, with its place", async () => {
+    const at = await project("mcp-fetch", { "handler.ts": app('fetch("http://127.0.0.1:1/");') });
+    const { status, stderr } = build(at);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/src\/handler\.ts:\d+:\d+: .*it rejects a promise that nobody handles/);
+    expect(stderr).not.toContain("node:internal");
+  });
+});
+
 describe("what builds", () => {
   test.each(["", "--reference"])("two megabytes of dependencies %s", async (way) => {
     const entries = Array.from(

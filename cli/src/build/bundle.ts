@@ -5,7 +5,7 @@ import type { LinkedModule } from "@tenon/native";
 import { type BuildResult, build, type Message, type Metafile } from "esbuild";
 import { TenonError } from "../errors.ts";
 import type { Project } from "../project/project.ts";
-import { toolsFor } from "../schema/tools.ts";
+import { DocumentProcess } from "../schema/apart.ts";
 import { browserForms, emptyModules } from "./browser-forms.ts";
 import { bundleError, lacksDefault } from "./bundle-error.ts";
 import { engineFunctionsIn, engineModule } from "./engine-module.ts";
@@ -118,11 +118,14 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
  * be in any source.
  */
 async function toolsOrError(project: Project): Promise<ToolsOrError> {
+  const documents = new DocumentProcess();
   try {
-    return { tools: await toolsFor(project) };
+    return { tools: await documents.tools(project) };
   } catch (error) {
     if (!(error instanceof TenonError)) throw error;
     return { error: error.message };
+  } finally {
+    documents.close();
   }
 }
 

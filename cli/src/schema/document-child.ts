@@ -4,6 +4,7 @@ import { failureToTell, TenonError } from "../errors.ts";
 import { findProject } from "../project/project.ts";
 import type { DocumentAnswer, DocumentQuestion } from "./apart.ts";
 import { handledDocument, setVariables } from "./document.ts";
+import { toolsFor } from "./tools.ts";
 
 // Its own pipe would be read later than the answer.
 let printed = "";
@@ -12,12 +13,14 @@ process.stderr.write = (text: Uint8Array | string) => {
   return true;
 };
 
-process.on("message", async ({ folder, version }: DocumentQuestion) => {
+process.on("message", async (question: DocumentQuestion) => {
   let answer: DocumentAnswer;
-  const project = await findProject(folder).catch(() => undefined);
+  const project = await findProject(question.folder).catch(() => undefined);
   const end = setVariables(project?.config.env ?? {});
   try {
-    answer = { text: await handledDocument(folder, version) };
+    if (!("isForTools" in question)) answer = { text: await handledDocument(question.folder, question.version) };
+    else if (project === undefined) throw new Error("the project is gone");
+    else answer = { text: JSON.stringify((await toolsFor(project)) ?? null) };
   } catch (error) {
     const told = failureToTell(error);
     if (told === undefined) answer = { error: error instanceof Error ? (error.stack ?? error.message) : String(error) };
