@@ -53,19 +53,28 @@ export class IncomingBody implements BodyReader {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#wake?.();
-    discard(this.#request.off("readable", this.#onReadable));
+    void discard(this.#request.off("readable", this.#onReadable));
   }
 }
 
-/** Reads the rest of a body that nobody wants. A client that does not stop has to live with the end of its connection. */
-function discard(request: Incoming): void {
+/**
+ * Reads the rest of a body that nobody wants. Resolves at its end. A client that does not stop has to live with the end of its
+ * connection.
+ */
+export function discard(request: Pick<Incoming, "on" | "once" | "resume" | "destroy">): Promise<void> {
   let left = DISCARDED_BYTES;
   const late = setTimeout(() => request.destroy(), DISCARDED_MS);
   late.unref();
-  request.once("close", () => clearTimeout(late));
   request.on("data", (piece: Buffer | string) => {
     left -= piece.length;
     if (left < 0) request.destroy();
   });
   request.resume();
+  return new Promise((resolve) => {
+    request.once("end", resolve);
+    request.once("close", () => {
+      clearTimeout(late);
+      resolve();
+    });
+  });
 }

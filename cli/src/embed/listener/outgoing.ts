@@ -4,6 +4,7 @@ import type { NativeResponse } from "@tenon/native";
 import type { Abortable } from "../request-body.ts";
 import type { PieceSource } from "../streamed-body.ts";
 import { hopByHop, type Outgoing } from "./incoming.ts";
+import { discard } from "./incoming-body.ts";
 import { PROBLEM_TYPE, problemOf } from "./problem.ts";
 
 /** Bytes that are written at once. */
@@ -136,10 +137,27 @@ async function write(outgoing: Outgoing, piece: Uint8Array, sending: Sending): P
 
 async function end(outgoing: Outgoing, last: Uint8Array | undefined, sending: Sending): Promise<void> {
   if (isGone(outgoing)) return;
+  if (losesUnread(outgoing) && last !== undefined && last.byteLength > 0) {
+    // The client has the whole answer by its length, and its connection stays until it has sent the rest.
+    if (!(await write(outgoing, last, sending))) return;
+    last = undefined;
+    await discard(outgoing.req);
+    if (isGone(outgoing)) return;
+  }
   const finished = happens(outgoing, "finish", sending);
   if (last === undefined || last.byteLength === 0) outgoing.end();
   else (outgoing as ServerResponse).end(last);
   await finished;
+}
+
+/** Tells whether the connection closes behind the answer while its client still sends, which takes the answer from the client. */
+function losesUnread(outgoing: Outgoing): outgoing is ServerResponse {
+  return (
+    "shouldKeepAlive" in outgoing &&
+    !outgoing.shouldKeepAlive &&
+    !outgoing.req.complete &&
+    outgoing.hasHeader("content-length")
+  );
 }
 
 function isGone(outgoing: Outgoing): boolean {
