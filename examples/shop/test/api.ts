@@ -154,7 +154,7 @@ export interface components {
             next_cursor: string | null;
             prev_cursor: string | null;
             /** Format: int64 */
-            total?: number | null;
+            total?: number;
         };
         Payment: {
             metadata: {
@@ -189,9 +189,9 @@ export interface components {
             note: string | null;
         };
         ProductChanges: {
-            name?: string | null;
+            name?: string;
             /** @description In cents */
-            price?: number | null;
+            price?: number;
             note?: string | null;
         };
         Products: {
