@@ -1,10 +1,12 @@
 /** The recipes for servers of Node, with modules and clients that break: the process lives, and answers afterwards. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { cp, readFile, writeFile } from "node:fs/promises";
-import { connect, type Socket } from "node:net";
+import http2 from "node:http2";
+import { type AddressInfo, connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { freePort } from "../../testing/free-port.ts";
+import { Runtime } from "../src/embed/runtime.ts";
 import { raw, send } from "./http.ts";
 import { descendants } from "./processes.ts";
 import { RecipeFolder } from "./recipes.ts";
@@ -272,6 +274,36 @@ test("Fastify's own routes run once, and never for a module's request", async ()
   expect(await served()).toBe(200);
   expect((await send(base, { path: "/calls" })).json()).toEqual({ calls: 1 });
   server.kill("SIGKILL");
+});
+
+test("a response is ended when its client of HTTP/2 has left, so that no framework answers it", async () => {
+  await using runtime = await Runtime.create({
+    modules: { hello: join(streamsProject, "dist/streams.wasm") },
+    logLevel: "off",
+  });
+  const ended: boolean[] = [];
+  const listener = http2.createServer(async (request, response) => {
+    await runtime.handle(request, response);
+    ended.push(response.writableEnded);
+  });
+  const at = await new Promise<number>((resolve) => {
+    listener.listen(0, "127.0.0.1", () => resolve((listener.address() as AddressInfo).port));
+  });
+  const client = http2.connect(`http://127.0.0.1:${at}`);
+  const leave = (path: string, when: "ready" | "data", method = "GET") => {
+    const stream = client.request(
+      { ":path": `/run/hello/${path}`, ":method": method },
+      { endStream: method === "GET" },
+    );
+    stream.on("error", () => {}).once(when, () => stream.close(http2.constants.NGHTTP2_CANCEL));
+  };
+  leave("endless", "data");
+  leave("served", "ready");
+  leave("upload", "ready", "POST");
+  leave("throws", "data");
+  await expect.poll(() => ended).toEqual([true, true, true, true]);
+  client.destroy();
+  listener.close();
 });
 
 describe("a cluster", () => {

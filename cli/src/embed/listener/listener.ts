@@ -36,10 +36,10 @@ export async function answer(exchanges: Exchanges | undefined, handled: Handled,
     if (outgoing.headersSent || outgoing.writableEnded) return;
     await call(exchanges, exchange, sending);
   } catch (error) {
-    if (!exchange.aborted) await explain(outgoing, error, sending);
+    if (!exchange.hasLeft) await explain(outgoing, error, sending);
     else if (!outgoing.writableFinished) destroy(outgoing);
   } finally {
-    if (!outgoing.writableEnded && (exchange.aborted || outgoing.destroyed)) destroy(outgoing);
+    if (!outgoing.writableEnded && (exchange.hasLeft || outgoing.destroyed)) destroy(outgoing);
     exchange.over();
     ended?.();
   }
@@ -138,6 +138,11 @@ class Exchange implements Abortable, Call, Endable {
 
   get aborted(): boolean {
     return this.#isAborted;
+  }
+
+  /** True when the client has left. A body fails, and a stream of HTTP/2 closes, before its response does. */
+  get hasLeft(): boolean {
+    return this.#isAborted || this.handled.incoming.aborted;
   }
 
   get reason(): unknown {

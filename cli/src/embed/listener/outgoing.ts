@@ -79,8 +79,19 @@ export function destroy(outgoing: Outgoing): void {
   // NGHTTP2_INTERNAL_ERROR
   if ("stream" in outgoing) outgoing.stream?.close(2);
   else outgoing.destroy();
-  // It sends nothing, but Fastify calls a route of its own for a response that has not ended.
-  if (!outgoing.writableEnded && (outgoing.headersSent || outgoing.destroyed)) outgoing.end();
+  endUnsent(outgoing);
+}
+
+/** Marks a destroyed response as ended, because Fastify calls a route of its own for one that is not. Nothing is sent. */
+function endUnsent(outgoing: Outgoing): void {
+  if (outgoing.writableEnded) return;
+  try {
+    outgoing.end();
+  } catch {
+    // The head of a closed stream of HTTP/2 cannot be written.
+  }
+  // The response of a stream that its client closed is never ended.
+  if (!outgoing.writableEnded) Object.defineProperty(outgoing, "writableEnded", { value: true });
 }
 
 /**
