@@ -1,11 +1,16 @@
 /** The option `onInvalid`: answers inputs that do not validate. */
-import type { ProblemDetails } from "../http/problem.ts";
+import type { InputError, ProblemDetails } from "../http/problem.ts";
 import type { Request } from "../http/request.ts";
 import { Response } from "../http/response.ts";
 
+/** The problem details of an input that does not validate. */
+export interface InvalidInput extends ProblemDetails {
+  readonly errors: readonly InputError[];
+}
+
 /** Answers an input that does not validate, or returns `undefined` for the ordinary 400. */
 export type OnInvalid = (
-  problem: ProblemDetails,
+  problem: InvalidInput,
   request: Request,
 ) => Response | undefined | Promise<Response | undefined>;
 
@@ -21,7 +26,7 @@ export function invalidHandler(onInvalid: OnInvalid): AnswerInvalid {
   };
   return (refusal, request) => {
     if (refusal.status !== 400) return refusal;
-    const answer = onInvalid(refusal.body as ProblemDetails, request);
+    const answer = onInvalid(refusal.body as InvalidInput, request);
     return answer instanceof Promise ? answer.then((each) => checked(each, refusal)) : checked(answer, refusal);
   };
 }
