@@ -228,6 +228,9 @@ describe("errors", () => {
 
   it("takes nothing but functions and middleware", () => {
     expect(() => middleware(1 as never)).toThrow("middleware: expects a function");
+    const openapi = { responses: {}, tags: [] } as never;
+    expect(() => middleware((_, next) => next(), { openapi })).toThrow('unknown "tags" (known: security, responses)');
+    expect(() => middleware((_, next) => next(), openapi)).toThrow('middleware: unknown "responses" (known: openapi)');
     expect(() => use((() => ok({})) as unknown as Middleware)).toThrow("use: expects middleware");
     expect(() => routes({}, { use: [1] } as never)).toThrow('routes: "use": expects middleware');
     expect(() => routes({}, { use: signedIn } as never)).toThrow('routes: "use": expects middleware');

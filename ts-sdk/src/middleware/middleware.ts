@@ -1,5 +1,6 @@
 import type { Request } from "../http/request.ts";
 import { Response } from "../http/response.ts";
+import { refuseUnknown } from "../schema/unknown.ts";
 import { connect } from "./connect.ts";
 import type { MiddlewareOpenApi } from "./security.ts";
 import type { Empty, Middleware, Next, Passed } from "./types.ts";
@@ -23,13 +24,16 @@ export interface MiddlewareOptions {
  * @example
  * const timed = middleware(async (req, next) => (await next()).header("server-timing", "app"));
  * @param options what it adds to the OpenAPI document
- * @throws TypeError for any argument but a function.
+ * @throws TypeError for any argument but a function, and for an unknown option.
  */
 export function middleware<Adds extends object = Empty, Needs extends object = Empty>(
   run: (request: Request, next: Next, context: Needs) => Passed<Adds> | Promise<Passed<Adds>>,
-  { openapi }: MiddlewareOptions = {},
+  options: MiddlewareOptions = {},
 ): Middleware<Adds, Uninferred<Needs>> {
   if (typeof run !== "function") throw new TypeError("middleware: expects a function (req, next, context) => answer");
+  refuseUnknown("middleware", options, ["openapi"]);
+  const { openapi } = options;
+  if (openapi) refuseUnknown('middleware: "openapi"', openapi, ["security", "responses"]);
   return Object.freeze<Middleware<Adds, Needs>>({
     ...(openapi && { openapi }),
     connect,
