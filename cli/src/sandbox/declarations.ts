@@ -45,7 +45,7 @@ function signature(name: string, { input, output }: AnyTool): string {
 function typeOf(schema: AnySchema | undefined, isInput: boolean): string {
   if (schema === undefined) return "unknown";
   const { vendor } = schema["~standard"];
-  return vendor === "tenon" ? write(schema as unknown as SdkSchema, isInput, 0) : jsonSchemaOf(schema);
+  return vendor === "tenon" ? write(schema as unknown as SdkSchema, isInput, 0) : jsonSchemaOf(schema, isInput);
 }
 
 function write(schema: SdkSchema, isInput: boolean, depth: number): string {
@@ -104,12 +104,13 @@ interface JsonSchema {
 }
 
 /** The type of another library's schema, if it implements Standard JSON Schema. */
-function jsonSchemaOf(schema: AnySchema): string {
+function jsonSchemaOf(schema: AnySchema, isInput: boolean): string {
+  type Convert = (options: { readonly target: string }) => JsonSchema;
   const { jsonSchema } = schema["~standard"] as {
-    readonly jsonSchema?: { readonly input?: (options: { readonly target: string }) => JsonSchema };
+    readonly jsonSchema?: { readonly input?: Convert; readonly output?: Convert };
   };
   try {
-    const json = jsonSchema?.input?.({ target: "draft-2020-12" });
+    const json = jsonSchema?.[isInput ? "input" : "output"]?.({ target: "draft-2020-12" });
     return json === undefined ? "unknown" : fromJson(json, 0);
   } catch {
     // The library cannot express the schema.

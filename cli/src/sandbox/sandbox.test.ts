@@ -292,7 +292,11 @@ describe("tools", () => {
           }),
         },
         pet: tool({ input: oneOf("kind", { cat: Cat, dog: Dog }), run: () => null }),
-        zod: tool({ input: z.object({ a: z.string(), b: z.number().optional() }), run: ({ a }) => a }),
+        zod: tool({
+          input: z.object({ a: z.string(), b: z.number().default(1) }),
+          output: z.object({ c: z.number().default(1) }),
+          run: () => ({}) as never,
+        }),
         any: tool({ run: () => 1 }),
       },
     });
@@ -303,7 +307,7 @@ describe("tools", () => {
 
 declare function pet(input: { kind: "cat"; lives?: number } | { kind: "dog"; tags?: Array<string> }): Promise<unknown>;
 
-declare function zod(input: { "a": string; "b"?: number }): Promise<unknown>;
+declare function zod(input: { "a": string; "b"?: number }): Promise<{ "c": number }>;
 
 declare function any(input?: unknown): Promise<unknown>;
 
