@@ -86,6 +86,11 @@ describe("a script's value", () => {
       ["({ a: [Symbol()] })", ".a[0] is a symbol"],
       ["({ m: new Map() })", ".m is a Map"],
       ["10n", "the value is a bigint"],
+      ["new Response('x')", "the value is a Response"],
+      ["({ at: [new URL('http://a')] })", ".at[0] is a URL"],
+      ["new (class extends Headers {})()", "the value is a Headers"],
+      ["new Blob(['x'])", "the value is a Blob"],
+      ["const { signal } = new AbortController(); signal", "the value is an AbortSignal"],
       ["new Proxy({}, {})", "the value is a Proxy"],
       ["const a = []; a.push(a); a", "contains itself"],
     ] as const) {

@@ -16,6 +16,7 @@
  * A script may have changed every prototype when a value is encoded, so nothing here is found by one.
  */
 import { className, utf8Decode, utf8Encode } from "tenon:engine";
+import { isPlatform } from "../platform/structured-clone/structured-clone.ts";
 
 const { Array, Date, Float64Array, Number, Object, TypeError, Uint8Array, Uint16Array } = globalThis;
 const { bind, call } = Function.prototype;
@@ -29,7 +30,8 @@ const isWellFormed = uncurry(String.prototype.isWellFormed);
 const codeAt = uncurry(String.prototype.charCodeAt);
 const timeOf = uncurry(Date.prototype.getTime);
 const { fromCharCode } = String;
-const { defineProperty, keys } = Object;
+const { defineProperty, getPrototypeOf, keys } = Object;
+const objectPrototype = Object.prototype;
 const { isArray } = Array;
 
 /** The largest number of arrays and objects inside each other. */
@@ -153,6 +155,8 @@ export function encode(
         return number(timeOf(value as Date));
       case "Object":
       case "Arguments": {
+        for (let at = getPrototypeOf(value); at !== null && at !== objectPrototype; at = getPrototypeOf(at))
+          if (isPlatform(at)) return refuse(withArticle(nameOf(at)), depth);
         byte(10);
         const names = keys(value);
         count(names.length);
@@ -165,12 +169,24 @@ export function encode(
         return;
       }
       default:
-        return refuse(`a ${className(value)}`, depth);
+        return refuse(withArticle(className(value)), depth);
     }
   };
   for (let index = 0; index < before.length; index++) byte(before[index] as number);
   write(value, 0);
   return part(bytes, 0, length);
+}
+
+/** The name of a class of the platform, by its prototype. */
+function nameOf(prototype: object): string {
+  const { name } = prototype.constructor;
+  return typeof name === "string" ? name : "platform object";
+}
+
+/** The name of a class after "a", or after "an" when it begins with A, E, I or O. */
+function withArticle(name: string): string {
+  const first = codeAt(name, 0);
+  return first === 65 || first === 69 || first === 73 || first === 79 ? `an ${name}` : `a ${name}`;
 }
 
 /** Decodes a value. The host has made it. */

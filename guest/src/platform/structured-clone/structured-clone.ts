@@ -31,7 +31,7 @@ interface Frame {
 }
 
 /** Reports whether a prototype is that of a class of the platform: one that was made here, or one that is a global. */
-function isPlatform(prototype: object): boolean {
+export function isPlatform(prototype: object): boolean {
   if (platformPrototypes.has(prototype)) return true;
   if (!hasOwn(prototype, "constructor")) return false;
   const { constructor } = prototype;
