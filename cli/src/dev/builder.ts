@@ -118,12 +118,18 @@ export class Builder {
   }
 
   #stop(): void {
+    // esbuild outlives this process for a moment, and then prints the stacks of its threads.
+    this.#child?.stderr?.destroy();
     this.#child?.kill("SIGKILL");
     this.#child = undefined;
   }
 
   #fork(): ChildProcess {
-    const child = fork(new URL("./builder-child.js", import.meta.url), { serialization: "advanced" });
+    const child = fork(new URL("./builder-child.js", import.meta.url), {
+      serialization: "advanced",
+      stdio: ["inherit", "inherit", "pipe", "ipc"],
+    });
+    child.stderr?.on("data", (data) => process.stderr.write(data));
     child.once("exit", () => {
       if (this.#child === child) this.#child = undefined;
     });
