@@ -86,7 +86,7 @@ async function sourceOf(file: string | undefined, options: Options): Promise<str
   if (options.eval !== undefined && file === undefined) return options.eval;
   if (options.eval !== undefined) throw new TenonError("USAGE", "give a file or --eval, not both");
   if (file === undefined)
-    throw new TenonError("USAGE", "there is no script", "tenon eval file.ts, or tenon eval -e '1 + 1'");
+    throw new TenonError("USAGE", "a script must be given", "tenon eval file.ts, or tenon eval -e '1 + 1'");
   if (file === "-" && options.input === "-")
     throw new TenonError("USAGE", "the script and its input cannot both be standard input");
   if (file === "-") return text(process.stdin);

@@ -445,7 +445,7 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
 
 /** @throws TenonError `CONFIG`, naming every wrong option */
 function refuseWrongOptions(options: SandboxOptions): void {
-  if (!isRecord(options)) throw new TenonError("CONFIG", "`runtime.sandbox` takes an object of options");
+  if (!isRecord(options)) throw new TenonError("CONFIG", "the options of `runtime.sandbox` must be an object");
   const known = ["tools", "limits", "outbound", "env", "input", "onToolError"];
   const problems = Object.keys(options)
     .filter((name) => !known.includes(name))
