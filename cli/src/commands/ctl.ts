@@ -7,6 +7,7 @@ import { type CommonOptions, terminalFor, withCommonOptions } from "../options.t
 import { defaultConfig } from "../project/config.ts";
 import { findProject } from "../project/project.ts";
 import type { LiveModule } from "../serve/live.ts";
+import { helpCommand } from "./help.ts";
 
 interface Options extends CommonOptions {
   readonly socket?: string;
@@ -43,6 +44,8 @@ export function ctlCommand(program: Command): void {
       .argument("<module>", "the module's name"),
     "Puts the former version of a module back.",
   ).action(rollback);
+  helpCommand(modules);
+  helpCommand(ctl);
 }
 
 function add(command: Command, description: string): Command {
