@@ -54,7 +54,15 @@ async function projectHere(): Promise<{ project?: Project; checks: Check[] }> {
   try {
     const project = await findProject(process.cwd());
     if (project !== undefined) return { project, checks: projectChecks(project) };
-    return { checks: [note("project", `there is no ${configFile} here`, "make one with `tenon new <name>`")] };
+    return {
+      checks: [
+        note(
+          "project",
+          `there is no ${configFile} here`,
+          "make one with `tenon new <name>`, or of an existing app with `tenon init`",
+        ),
+      ],
+    };
   } catch (thrown) {
     const told = failureToTell(thrown);
     if (told === undefined) throw thrown;

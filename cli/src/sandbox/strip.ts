@@ -172,7 +172,11 @@ class Stripper {
   }
 }
 
-function problemOf({ message, line, column }: SyntaxProblem, source: string): SyntaxProblem {
+function problemOf({ message: said, line, column }: SyntaxProblem, source: string): SyntaxProblem {
+  const message = said.replace(
+    "is not supported in strip-only mode",
+    "must be written in JavaScript: it produces code",
+  );
   if (line === undefined || column === undefined) return { message };
   return { message, line, column: new Columns(source).ofCells(line, column) };
 }
