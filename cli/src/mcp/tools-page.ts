@@ -42,7 +42,7 @@ function html(): string {
       details { border: 1px solid #8886; border-radius: 6px; margin: 0.5rem 0; padding: 0.5rem 1rem; }
       summary { cursor: pointer; }
       code, pre, textarea { font: 13px/1.45 ui-monospace, monospace; }
-      pre { background: #8882; border-radius: 6px; overflow: auto; padding: 0.75rem; }
+      pre { background: #8882; border-radius: 6px; overflow: auto; overflow-wrap: anywhere; padding: 0.75rem; white-space: pre-wrap; }
       textarea { box-sizing: border-box; width: 100%; }
       .hint { color: #888; font-size: 0.85em; margin-left: 0.5em; }
       .error { border-left: 4px solid #c33; }
