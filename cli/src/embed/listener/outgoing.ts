@@ -20,6 +20,8 @@ export interface Sending {
   readonly signal: Abortable;
   /** Time in which a client must read something, after which its connection is closed. */
   readonly writeTimeoutMs: number;
+  /** Ends what is waited for. A response that never had a connection, because it stood behind another one, has no event for it. */
+  wake?: (() => void) | undefined;
 }
 
 /**
@@ -40,7 +42,10 @@ export async function sendAnswer(
     if (sending.isHead || isBodyless(status)) return await end(outgoing, undefined, sending);
     if (source === undefined) return await sendWhole(outgoing, body, sending);
     // A module that makes no piece would be waited for.
-    sending.signal.addEventListener("abort", () => source.end());
+    sending.signal.addEventListener("abort", () => {
+      source.end();
+      sending.wake?.();
+    });
     if (sending.signal.aborted) return;
     (outgoing as ServerResponse).flushHeaders();
     let sent = 0;
@@ -139,7 +144,7 @@ async function sendWhole(outgoing: Outgoing, body: Uint8Array, sending: Sending)
 
 /** Writes a piece, and waits until there is room for the next one. False when the client has left. */
 async function write(outgoing: Outgoing, piece: Uint8Array, sending: Sending): Promise<boolean> {
-  if (isGone(outgoing)) return false;
+  if (isGone(outgoing, sending)) return false;
   const hasRoom = (outgoing as ServerResponse).write(piece);
   // Middleware that compresses holds back what is not flushed.
   if ("flush" in outgoing && typeof outgoing.flush === "function") outgoing.flush();
@@ -147,13 +152,13 @@ async function write(outgoing: Outgoing, piece: Uint8Array, sending: Sending): P
 }
 
 async function end(outgoing: Outgoing, last: Uint8Array | undefined, sending: Sending): Promise<void> {
-  if (isGone(outgoing)) return;
+  if (isGone(outgoing, sending)) return;
   if (losesUnread(outgoing) && last !== undefined && last.byteLength > 0) {
     // The client has the whole answer by its length, and its connection stays until it has sent the rest.
     if (!(await write(outgoing, last, sending))) return;
     last = undefined;
     await discard(outgoing.req);
-    if (isGone(outgoing)) return;
+    if (isGone(outgoing, sending)) return;
   }
   const finished = happens(outgoing, "finish", sending);
   if (last === undefined || last.byteLength === 0) outgoing.end();
@@ -171,15 +176,21 @@ function losesUnread(outgoing: Outgoing): outgoing is ServerResponse {
   );
 }
 
-function isGone(outgoing: Outgoing): boolean {
-  return outgoing.destroyed || outgoing.writableEnded || ("stream" in outgoing && outgoing.stream?.destroyed !== false);
+function isGone(outgoing: Outgoing, { signal }: Sending): boolean {
+  return (
+    signal.aborted ||
+    outgoing.destroyed ||
+    outgoing.writableEnded ||
+    ("stream" in outgoing && outgoing.stream?.destroyed !== false)
+  );
 }
 
 /** Waits for an event. Resolves to false when the response is closed before; one that stalls is closed. */
-function happens(outgoing: Outgoing, event: "drain" | "finish", { writeTimeoutMs }: Sending): Promise<boolean> {
+function happens(outgoing: Outgoing, event: "drain" | "finish", sending: Sending): Promise<boolean> {
   return new Promise((resolve) => {
     const settle = (happened: boolean) => {
       clearTimeout(late);
+      sending.wake = undefined;
       outgoing.off(event, done).off("close", closed).off("error", closed);
       resolve(happened);
     };
@@ -188,7 +199,8 @@ function happens(outgoing: Outgoing, event: "drain" | "finish", { writeTimeoutMs
     const late = setTimeout(() => {
       destroy(outgoing);
       settle(false);
-    }, writeTimeoutMs);
+    }, sending.writeTimeoutMs);
+    sending.wake = closed;
     outgoing.once(event, done).once("close", closed).once("error", closed);
   });
 }
