@@ -127,6 +127,8 @@ export declare class Runtime {
   drain(): Promise<undefined>
   /** The metrics so far, in the text format of Prometheus. */
   metrics(): string
+  /** The remainders of the modules that have a budget, by their names, sorted. */
+  budgets(): Array<NativeRemainders>
   /** Resolves when no request runs, which waits for a second at most, and the traces of all are sent, if they are sent anywhere. */
   flush(): Promise<undefined>
   /** The last 200 requests, oldest first. */
@@ -229,6 +231,16 @@ export declare class Tools {
   get address(): string
   /** Answers a call. Without effect when its evaluation has ended. */
   answer(call: number, body: Buffer): void
+}
+
+/** The use of a runtime's requests for a function of JavaScript, until it is closed. A runtime has one of them at a time. */
+export declare class Usages {
+  /** `wake` is called on Node's thread when records wait. */
+  constructor(runtime: Runtime, wake: () => void)
+  /** Takes the waiting records. */
+  take(): Array<NativeRequestUsage>
+  /** Ends the metering. Waiting records can still be taken. */
+  close(): void
 }
 
 /** The bridge that `compose` uses: a component for a manual `wac plug bridge.wasm --plug handler.wasm`. */
@@ -410,6 +422,28 @@ export interface ModuleOther {
   reason: string
 }
 
+/** An amount for each period. */
+export interface NativeAllowance {
+  /** The amount. */
+  amount: number
+  /** Milliseconds. */
+  periodMs: number
+}
+
+/** The budget of a module. A part that is left out has no bound. */
+export interface NativeBudget {
+  /** Microseconds of processor time. */
+  cpu?: NativeAllowance
+  /** Outbound calls. */
+  calls?: NativeAllowance
+  /** Bytes of responses and of outbound calls. */
+  bytesOut?: NativeAllowance
+  /** Byte seconds of memory. */
+  memory?: NativeAllowance
+  /** The status of the answer while it is spent: `429` (the default) or `503`. */
+  whenSpent?: string
+}
+
 /** A failure that `Calls` reports. */
 export interface NativeFailure {
   /** For programs. */
@@ -492,6 +526,46 @@ export interface NativePolicy {
   mount?: string
   /** The host name for which it is served. */
   host?: string
+  /** What its requests may use together in a period; left out, there is no bound. */
+  budget?: NativeBudget
+}
+
+/** The state of a part of a budget. */
+export interface NativeRemainder {
+  /** `cpu`, `calls`, `bytes_out` or `memory`. */
+  part: string
+  /** The amount of a window: microseconds, calls, bytes or byte seconds. */
+  amount: number
+  /** The amount that is left in it. */
+  remaining: number
+  /** The length of a window, in milliseconds. */
+  periodMs: number
+  /** Milliseconds until a part that is spent is so no more. */
+  resetsInMs: number
+}
+
+/** The state of a module's budget. */
+export interface NativeRemainders {
+  module: string
+  /** The status of the answer while it is spent. */
+  whenSpent: string
+  parts: Array<NativeRemainder>
+}
+
+/** The use of one request, which has ended. */
+export interface NativeRequestUsage {
+  module: string
+  requestId: string
+  /** Microseconds of processor time. */
+  cpuUs: number
+  /** The largest size of its memories together, in bytes. */
+  peakMemoryBytes: number
+  /** Outbound calls, also those that were refused. */
+  calls: number
+  /** Bytes of its request, and of responses to its calls. */
+  bytesIn: number
+  /** Bytes of its calls and of its response. */
+  bytesOut: number
 }
 
 /** The answer of a module. */

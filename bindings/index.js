@@ -845,6 +845,7 @@ module.exports.Services = nativeBinding.Services
 module.exports.Sidecar = nativeBinding.Sidecar
 module.exports.SnapshotEngine = nativeBinding.SnapshotEngine
 module.exports.Tools = nativeBinding.Tools
+module.exports.Usages = nativeBinding.Usages
 module.exports.bridge = nativeBinding.bridge
 module.exports.compileAhead = nativeBinding.compileAhead
 module.exports.compileChild = nativeBinding.compileChild

@@ -29,4 +29,5 @@ mod sidecar;
 mod snapshot;
 mod streams;
 mod uploads;
+mod usage;
 mod work;

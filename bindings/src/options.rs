@@ -1,10 +1,14 @@
 //! The options of a runtime, from JavaScript to `tenon_runtime::RuntimeConfig`.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use napi::bindgen_prelude::Buffer;
 use napi_derive::napi;
-use tenon_runtime::{Isolation, Limits, ModulePolicy, ModuleSource, RuntimeConfig, TlsFiles, TrustedProxies};
+use tenon_runtime::{
+    Allowance, Isolation, Limits, ModuleBudget, ModulePolicy, ModuleSource, RuntimeConfig, TlsFiles, TrustedProxies,
+    WhenSpent,
+};
 use tenon_transport::{Allow, Sidecar};
 
 use crate::failure::Failure;
@@ -88,6 +92,33 @@ pub struct NativePolicy {
     pub mount: Option<String>,
     /// The host name for which it is served.
     pub host: Option<String>,
+    /// What its requests may use together in a period; left out, there is no bound.
+    pub budget: Option<NativeBudget>,
+}
+
+/// The budget of a module. A part that is left out has no bound.
+#[napi(object)]
+#[derive(Default)]
+pub struct NativeBudget {
+    /// Microseconds of processor time.
+    pub cpu: Option<NativeAllowance>,
+    /// Outbound calls.
+    pub calls: Option<NativeAllowance>,
+    /// Bytes of responses and of outbound calls.
+    pub bytes_out: Option<NativeAllowance>,
+    /// Byte seconds of memory.
+    pub memory: Option<NativeAllowance>,
+    /// The status of the answer while it is spent: `429` (the default) or `503`.
+    pub when_spent: Option<String>,
+}
+
+/// An amount for each period.
+#[napi(object)]
+pub struct NativeAllowance {
+    /// The amount.
+    pub amount: f64,
+    /// Milliseconds.
+    pub period_ms: f64,
 }
 
 /// A limit of the runtime.
@@ -171,6 +202,31 @@ fn policy(given: NativePolicy) -> Result<ModulePolicy, Failure> {
         limits,
         mount: given.mount,
         host: given.host,
+        budget: given.budget.map(budget).transpose()?,
+    })
+}
+
+fn budget(given: NativeBudget) -> Result<ModuleBudget, Failure> {
+    let allowance = |name: &str, given: Option<NativeAllowance>| {
+        given.map(|NativeAllowance { amount, period_ms }| {
+            let period = Duration::from_millis(whole(&format!("{name}: the period"), period_ms)?);
+            Ok::<_, Failure>(Allowance { amount: whole(name, amount)?, period })
+        })
+    };
+    let part = |name, given| allowance(name, given).transpose();
+    Ok(ModuleBudget {
+        cpu: part("budget.cpu", given.cpu)?,
+        calls: part("budget.calls", given.calls)?,
+        bytes_out: part("budget.bytes_out", given.bytes_out)?,
+        memory: part("budget.memory", given.memory)?,
+        when_spent: match given.when_spent.as_deref() {
+            None | Some("429") => WhenSpent::TooManyRequests,
+            Some("503") => WhenSpent::Unavailable,
+            Some(other) => {
+                let why = format!("budget.when_spent is \"{other}\": it must be \"429\" or \"503\"");
+                return Err(Failure::new("CONFIG", why));
+            }
+        },
     })
 }
 

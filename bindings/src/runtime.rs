@@ -17,6 +17,7 @@ use crate::options::{self, NativeModule, RuntimeOptions, config};
 use crate::recent::RecentRequest;
 use crate::request::{NativePeer, lower, peer_of, whole};
 use crate::server::Server;
+use crate::usage::{NativeRemainders, remainders};
 
 /// A page that is served from memory.
 #[napi(object)]
@@ -160,6 +161,12 @@ impl Runtime {
     #[napi]
     pub fn metrics(&self) -> Result<String> {
         Ok(self.runtime.get_or_throw()?.metrics())
+    }
+
+    /// The remainders of the modules that have a budget, by their names, sorted.
+    #[napi]
+    pub fn budgets(&self) -> Result<Vec<NativeRemainders>> {
+        Ok(self.runtime.get_or_throw()?.budgets().into_iter().map(remainders).collect())
     }
 
     /// Resolves when no request runs, which waits for a second at most, and the traces of all are sent, if they are sent anywhere.

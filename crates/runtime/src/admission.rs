@@ -3,6 +3,7 @@
 //! A permit is taken per request and given back with it; a connection that is idle has none. A request that would not get one in
 //! time is refused as it arrives: a client that knows at once can try another server.
 
+pub(crate) mod budget;
 pub(crate) mod idle;
 pub(crate) mod slots;
 pub(crate) mod warm;
@@ -16,6 +17,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::config::{Limits, ms, size};
+use crate::instance::metering::Metering;
 use crate::request::problem::Problem;
 use crate::telemetry::metrics::Metrics;
 
@@ -94,12 +96,26 @@ impl ModulePermits {
 
 /// Permission to run a request: a permit of the runtime and one of the module. Dropping it releases both.
 pub(crate) struct Permit {
+    /// Before the others: no request runs once all have been told.
+    metering: Option<Arc<Metering>>,
     _all: OwnedSemaphorePermit,
     _module: OwnedSemaphorePermit,
     _running: Counted,
     upload: Option<OwnedSemaphorePermit>,
     hold_time: [Arc<HoldTime>; 2],
     since: Instant,
+}
+
+impl Permit {
+    /// Has the request metered until the permit is dropped.
+    pub(crate) fn metered_by(&mut self, metering: Metering) {
+        self.metering = Some(Arc::new(metering));
+    }
+
+    /// The metering of the request, which goes on for as long as somebody has it.
+    pub(crate) fn metering(&self) -> Option<Arc<Metering>> {
+        self.metering.clone()
+    }
 }
 
 impl Drop for Permit {
@@ -203,6 +219,7 @@ impl Admission {
 
     fn permit(&self, all: OwnedSemaphorePermit, running: OwnedSemaphorePermit, module: &ModulePermits) -> Permit {
         Permit {
+            metering: None,
             _all: all,
             _module: running,
             _running: Counted::new(&self.metrics.running),

@@ -35,12 +35,17 @@ mod runtime;
 mod server;
 mod telemetry;
 
+pub use admission::budget::{BudgetPart, Remainder, Remainders};
 pub use config::environment::{SECRET_PREFIX, sidecar_token};
 pub use config::error::ConfigError;
-pub use config::{Isolation, LimitKey, Limits, ModulePolicy, ModuleSource, RuntimeConfig, TlsFiles, TrustedProxies};
+pub use config::{
+    Allowance, Isolation, LimitKey, Limits, ModuleBudget, ModulePolicy, ModuleSource, RuntimeConfig, TlsFiles,
+    TrustedProxies, WhenSpent,
+};
 pub use error::RuntimeError;
 pub use executor::inline_poll::InlinePoll;
 pub use instance::meter::{Meter, MeterLimit, MeterLimits, MeterLine, Usage};
+pub use instance::metering::{RequestUsage, UsageListener};
 pub use module::engine::{compile_ahead, compile_child, compile_shared, install_shared, precompile};
 pub use request::origin::Peer;
 pub use request::pages::Page;

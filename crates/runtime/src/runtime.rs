@@ -25,10 +25,12 @@ use tenon_transport::Transport;
 use wasmtime_wasi_http::WasiBody;
 
 use crate::admission::Admission;
+use crate::admission::budget::Remainders;
 use crate::config::tls::Tls;
 use crate::config::{Limits, ModuleSource, RuntimeConfig, TrustedProxies, ms, size, transport_config};
 use crate::error::RuntimeError;
 use crate::instance::call::pieces::Streams;
+use crate::instance::metering::{UsageListener, UsageListening};
 use crate::module::engine::{SharedEngine, shared_engine};
 use crate::module::inherited::Inherited;
 use crate::module::loader::{Loader, Targets, Turns};
@@ -66,6 +68,7 @@ struct Shared {
     streams: Arc<Streams>,
     telemetry: Arc<Telemetry>,
     pages: Pages,
+    usage: Arc<UsageListening>,
     tls: Option<Tls>,
     budget: Budget,
     /// The program that embeds the runtime.
@@ -137,6 +140,7 @@ impl Runtime {
             streams: Arc::default(),
             telemetry,
             pages,
+            usage: Arc::default(),
             tls,
             budget,
             program,
@@ -280,6 +284,19 @@ impl Runtime {
         if let Some(otlp) = &self.shared.telemetry.otlp {
             otlp.flush().await;
         }
+    }
+
+    /// Has each request of a module metered from now on, and its use told to a function when it has ended; None ends that. A
+    /// request that streams its answer has ended when its guest has.
+    pub fn on_usage(&self, listener: Option<UsageListener>) {
+        self.shared.usage.set(listener);
+    }
+
+    /// The remainders of the modules that have a budget, by their names, sorted.
+    #[must_use]
+    pub fn budgets(&self) -> Vec<(String, Remainders)> {
+        let modules = self.shared.registry.all().into_iter();
+        modules.filter_map(|(name, slot)| Some((name, slot.budget.remainders()?))).collect()
     }
 
     /// The last 200 requests, oldest first.

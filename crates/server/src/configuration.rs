@@ -10,7 +10,8 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::Value;
 use tenon_runtime::{
-    ConfigError, Isolation, Limits, ModulePolicy, ModuleSource, RuntimeConfig, SECRET_PREFIX, TlsFiles, TrustedProxies,
+    Allowance, ConfigError, Isolation, Limits, ModuleBudget, ModulePolicy, ModuleSource, RuntimeConfig, SECRET_PREFIX,
+    TlsFiles, TrustedProxies, WhenSpent,
 };
 use tenon_transport::{Allow, Sidecar};
 use tenon_work::{Declaration, QueueOptions, Tasks, Work, WorkError};
@@ -85,6 +86,34 @@ struct Module {
     limits: BTreeMap<String, u64>,
     mount: Option<String>,
     host: Option<String>,
+    budget: Option<Budget>,
+}
+
+/// The budget of a module. A part that is left out has no bound.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Budget {
+    cpu: Option<Part>,
+    calls: Option<Part>,
+    bytes_out: Option<Part>,
+    memory: Option<Part>,
+    when_spent: Option<Spent>,
+}
+
+/// An amount for each period, in the units of [`ModuleBudget`].
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Part {
+    amount: u64,
+    period_ms: u64,
+}
+
+#[derive(Deserialize)]
+enum Spent {
+    #[serde(rename = "429")]
+    TooManyRequests,
+    #[serde(rename = "503")]
+    Unavailable,
 }
 
 #[derive(Deserialize)]
@@ -266,7 +295,26 @@ impl Module {
             limits: self.limits.iter().map(|(name, value)| (name.clone(), *value)).collect(),
             mount: self.mount.clone(),
             host: self.host.clone(),
+            budget: self.budget.as_ref().map(Budget::of_module),
         })
+    }
+}
+
+impl Budget {
+    fn of_module(&self) -> ModuleBudget {
+        let part = |part: &Option<Part>| {
+            part.as_ref().map(|part| Allowance { amount: part.amount, period: Duration::from_millis(part.period_ms) })
+        };
+        ModuleBudget {
+            cpu: part(&self.cpu),
+            calls: part(&self.calls),
+            bytes_out: part(&self.bytes_out),
+            memory: part(&self.memory),
+            when_spent: match self.when_spent {
+                Some(Spent::Unavailable) => WhenSpent::Unavailable,
+                Some(Spent::TooManyRequests) | None => WhenSpent::TooManyRequests,
+            },
+        }
     }
 }
 
@@ -332,6 +380,7 @@ mod tests {
             "own": {
                 "source": "own.wasm", "secrets": { "KEY": "file:own" }, "sidecars": { "db": "unix:///run/db.sock" },
                 "outbound": { "allow": ["api.example"] }, "isolation": "shared", "limits": { "max_concurrent": 2 }, "mount": "/own",
+                "budget": { "calls": { "amount": 9, "periodMs": 60000 }, "whenSpent": "503" },
             },
         });
         let config = runtime(folder.path(), json!({ "modules": modules })).await.unwrap();
@@ -346,6 +395,8 @@ mod tests {
         assert_eq!(plain.policy, ModulePolicy::default());
         assert_eq!(own.policy.environment, Some(variables("of-the-module")), "its secrets, and the server's variables");
         assert_eq!(own.policy.sidecars.as_ref().map(Vec::len), Some(1));
+        let budget = own.policy.budget.unwrap();
+        assert_eq!((budget.calls.unwrap().amount, budget.cpu, budget.when_spent), (9, None, WhenSpent::Unavailable));
         assert_eq!((own.policy.isolation, own.policy.mount.as_deref()), (Some(Isolation::Shared), Some("/own")));
     }
 

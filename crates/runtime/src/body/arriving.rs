@@ -17,6 +17,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::whole::{broken_off, check_coding, declared_length, read_within};
 use crate::config::{Limits, ms, size};
+use crate::instance::meter::Meter;
 use crate::request::client::{Client, Room};
 use crate::request::problem::Problem;
 use crate::telemetry::recording::Recording;
@@ -56,6 +57,8 @@ pub(crate) struct Arriving {
     timeout_ms: u64,
     /// Keeps the part that the module gets, in development.
     recording: Option<Arc<Recording>>,
+    /// Counts that part.
+    meter: Option<Meter>,
 }
 
 /// The part of the body that a module asks for.
@@ -134,7 +137,13 @@ impl Arriving {
             max_whole_bytes: limits.max_body_bytes,
             timeout_ms: limits.body_timeout_ms,
             recording,
+            meter: None,
         })
+    }
+
+    /// Has the bytes that the module gets counted.
+    pub(crate) fn metered_by(&mut self, meter: Option<Meter>) {
+        self.meter = meter;
     }
 
     /// Receives the part that the module asks for.
@@ -154,8 +163,13 @@ impl Arriving {
             }
             Wanted::Piece => self.piece().await,
         };
-        if let (Ok(Given::Piece(piece)), Some(recording)) = (&given, &self.recording) {
-            recording.request_data(piece);
+        if let Ok(Given::Piece(piece)) = &given {
+            if let Some(recording) = &self.recording {
+                recording.request_data(piece);
+            }
+            if let Some(meter) = &self.meter {
+                meter.note_in(piece.len());
+            }
         }
         given
     }

@@ -1,5 +1,6 @@
 //! The configuration of a runtime, with all defaults.
 
+mod budget;
 pub(crate) mod environment;
 pub(crate) mod error;
 mod limits;
@@ -17,6 +18,7 @@ use tenon_transport::{Allow, Sidecar};
 
 use self::error::ConfigError;
 
+pub use budget::{Allowance, ModuleBudget, WhenSpent};
 pub use limits::{LimitKey, Limits};
 pub(crate) use limits::{count, ms, size};
 pub(crate) use outbound::transport_config;

@@ -2,7 +2,7 @@
 
 use tenon_transport::{Allow, Sidecar};
 
-use super::Isolation;
+use super::{Isolation, ModuleBudget};
 
 /// A module's permissions, its limits, and its addresses besides `/run/<module>`.
 ///
@@ -24,4 +24,6 @@ pub struct ModulePolicy {
     pub mount: Option<String>,
     /// The host name for which it is served. Without a `mount` that is at `/`.
     pub host: Option<String>,
+    /// What its requests may use together in a period. None is no bound; the server has none either.
+    pub budget: Option<ModuleBudget>,
 }

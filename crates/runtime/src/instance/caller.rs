@@ -22,11 +22,16 @@ pub(crate) struct Caller {
     pub(crate) recording: Option<Arc<Recording>>,
     /// The bytes that it may still cause in the log.
     pub(crate) log: LogBudget,
-    /// Counts its use, for the embedding program.
+    /// Counts its use, for the embedding program or a budget.
     pub(crate) meter: Option<Meter>,
 }
 
 impl Caller {
+    /// Its meter, if that has limits, and keeps its log in place of the runtime.
+    pub(crate) fn bounded(&self) -> Option<&Meter> {
+        self.meter.as_ref().filter(|meter| meter.is_bounded())
+    }
+
     /// The host itself, which calls a module on behalf of no client.
     pub(crate) fn host(request_id: &str, limits: &Limits) -> Self {
         let log = LogBudget::new(size(limits.max_log_bytes));

@@ -170,7 +170,7 @@ impl Egress {
         };
         let recording = self.record(route.name(), request);
         self.identify(request);
-        if let Some(meter) = &self.caller.meter {
+        if let Some(meter) = self.caller.bounded() {
             request.extensions_mut().insert(meter.clone());
         }
         let transaction = self.transactions.call(request);
@@ -302,7 +302,7 @@ impl Outbound {
 /// Logs why a call failed, as far as its request may log.
 fn log(module: &ModuleInfo, caller: &Caller, why: &dyn Display) {
     let text = escaped(&format!("outbound request failed: {why}"));
-    if let Some(meter) = &caller.meter {
+    if let Some(meter) = caller.bounded() {
         return meter.line(true, &text);
     }
     let Some(Fit { text, ends_here }) = caller.log.take(&text) else { return };

@@ -78,7 +78,7 @@ impl GuestLog {
             lines: [Vec::new(), Vec::new()],
             budget: caller.log.clone(),
             recording: caller.recording.clone(),
-            meter: caller.meter.clone(),
+            meter: caller.bounded().cloned(),
         };
         Self { module, masks, state: Arc::new(Mutex::new(state)), stream: Stream::Output }
     }
@@ -96,7 +96,7 @@ impl GuestLog {
         self.end_lines(&mut state);
         state.request_id = Arc::clone(&caller.request_id);
         state.recording.clone_from(&caller.recording);
-        state.meter.clone_from(&caller.meter);
+        state.meter = caller.bounded().cloned();
         state.budget = caller.log.clone();
     }
 

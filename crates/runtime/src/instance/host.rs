@@ -152,9 +152,9 @@ impl Host {
         self.bounds.meter.as_ref().map_or(Ok(()), Meter::check)
     }
 
-    /// The epochs until the guest yields: one with a meter, whose time is exact.
+    /// The epochs until the guest yields: one with a meter that has limits, whose time is exact.
     pub(crate) fn first_yield(&self) -> u64 {
-        if self.bounds.meter.is_some() { 1 } else { FIRST_YIELD }
+        if self.bounds.meter.as_ref().is_some_and(Meter::is_bounded) { 1 } else { FIRST_YIELD }
     }
 
     /// The environment as it was configured.

@@ -1,15 +1,18 @@
-//! Meters of requests that the embedding program counts: their use of processor, memory, calls and bytes, and limits that end them.
+//! Meters of requests: their use of processor, memory, calls and bytes, and limits that end them.
 //!
-//! A program puts a [`Meter`] into the extensions of a request. Nothing that arrives on a connection has one. A limit that is reached
-//! ends the request wherever it is, and its instance serves no other one.
+//! A program puts a bounded [`Meter`] into the extensions of a request. Nothing that arrives on a connection has one. A limit that is
+//! reached ends the request wherever it is, and its instance serves no other one. Other requests have a meter while the program
+//! listens or their module has a budget (`metering.rs`); theirs has no limit, and changes nothing about them.
 
+use std::cell::Cell;
 use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
+use crate::admission::budget::Budget;
 use crate::executor::stopwatch::{nanos, processor_time};
 use crate::instance::call::Failure;
 
@@ -73,7 +76,13 @@ pub struct MeterLine {
 pub struct Meter(Arc<State>);
 
 struct State {
-    limits: MeterLimits,
+    /// None for a meter that only counts.
+    limits: Option<MeterLimits>,
+    /// The budget that is charged.
+    budget: Option<Arc<Budget>>,
+    /// The bytes of memory that the budget is charged for.
+    held: AtomicU64,
+    is_over: AtomicBool,
     cpu: AtomicU64,
     peak_memory: AtomicU64,
     calls: AtomicU64,
@@ -94,8 +103,20 @@ impl Meter {
     /// Makes a meter. The number is the program's own.
     #[must_use]
     pub fn new(number: u32, limits: MeterLimits) -> Self {
+        Self::with(number, Some(limits), None)
+    }
+
+    /// Makes a meter that only counts, and charges a budget if there is one.
+    pub(crate) fn counting(budget: Option<Arc<Budget>>) -> Self {
+        Self::with(0, None, budget)
+    }
+
+    fn with(number: u32, limits: Option<MeterLimits>, budget: Option<Arc<Budget>>) -> Self {
         Self(Arc::new(State {
             limits,
+            budget,
+            held: AtomicU64::new(0),
+            is_over: AtomicBool::new(false),
             cpu: AtomicU64::new(0),
             peak_memory: AtomicU64::new(0),
             calls: AtomicU64::new(0),
@@ -139,18 +160,55 @@ impl Meter {
         std::mem::take(&mut self.0.log.lock().unwrap_or_else(PoisonError::into_inner).lines)
     }
 
-    /// Notes that a limit was reached.
+    /// Reports whether it has limits, and keeps the log.
+    pub(crate) fn is_bounded(&self) -> bool {
+        self.0.limits.is_some()
+    }
+
+    /// Notes that a limit was reached. Without effect when it only counts.
     pub(crate) fn reach(&self, limit: MeterLimit) {
-        // Only the first one counts: the others may be its consequence.
-        let _ = self.0.reached.set(limit);
+        if self.is_bounded() {
+            // Only the first one counts: the others may be its consequence.
+            let _ = self.0.reached.set(limit);
+        }
+    }
+
+    /// Ends the metering, also of the poll that runs on this thread.
+    pub(crate) fn end(&self) {
+        if let Some((meter, began)) = POLLED.get()
+            && meter == self.address()
+        {
+            let now = processor_time();
+            self.note_cpu(now.saturating_sub(began));
+            POLLED.set(Some((meter, now)));
+        }
+        self.0.is_over.store(true, Ordering::Relaxed);
+        self.charge_memory(0);
+    }
+
+    /// Charges the budget for another size of the memory from now on.
+    fn charge_memory(&self, bytes: u64) {
+        if let Some(budget) = &self.0.budget {
+            budget.hold(self.0.held.swap(bytes, Ordering::Relaxed), bytes);
+        }
+    }
+
+    fn address(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
     }
 
     pub(crate) fn note_memory(&self, bytes: usize) {
         self.0.peak_memory.fetch_max(bytes as u64, Ordering::Relaxed);
+        if !self.0.is_over.load(Ordering::Relaxed) {
+            self.charge_memory(bytes as u64);
+        }
     }
 
     pub(crate) fn note_call(&self) {
         self.0.calls.fetch_add(1, Ordering::Relaxed);
+        if let Some(budget) = &self.0.budget {
+            budget.charge_call();
+        }
     }
 
     pub(crate) fn note_in(&self, bytes: usize) {
@@ -159,13 +217,16 @@ impl Meter {
 
     pub(crate) fn note_out(&self, bytes: usize) {
         self.0.bytes_out.fetch_add(bytes as u64, Ordering::Relaxed);
+        if let Some(budget) = &self.0.budget {
+            budget.charge_out(bytes as u64);
+        }
     }
 
     /// Adds a line to the log.
     pub(crate) fn line(&self, is_error: bool, text: &str) {
         let mut log = self.0.log.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes = log.bytes + text.len() as u64 + LINE_BYTES;
-        if bytes > self.0.limits.log_bytes {
+        if self.0.limits.is_none_or(|limits| bytes > limits.log_bytes) {
             self.reach(MeterLimit::Log);
             return;
         }
@@ -187,8 +248,11 @@ impl Meter {
 
     fn note_cpu(&self, used: Duration) {
         let before = self.0.cpu.fetch_add(nanos(used), Ordering::Relaxed);
-        if before.saturating_add(nanos(used)) > nanos(self.0.limits.cpu) {
+        if self.0.limits.is_some_and(|limits| before.saturating_add(nanos(used)) > nanos(limits.cpu)) {
             self.reach(MeterLimit::Cpu);
+        }
+        if let Some(budget) = &self.0.budget {
+            budget.charge_cpu(used);
         }
     }
 }
@@ -199,17 +263,49 @@ impl std::fmt::Debug for Meter {
     }
 }
 
+thread_local! {
+    /// The meter whose request is polled on this thread, by its address, and the thread's processor time when that was last counted.
+    static POLLED: Cell<Option<(usize, Duration)>> = const { Cell::new(None) };
+}
+
+/// Runs a future, and counts the processor time of each poll, once even if it is a part of one that is counted by the same meter.
+pub(crate) async fn counted<T>(meter: Option<&Meter>, future: impl Future<Output = T>) -> T {
+    let Some(meter) = meter else { return future.await };
+    let mut future = pin!(future);
+    poll_fn(|cx| {
+        let outer = POLLED.get();
+        if outer.is_some_and(|(polled, _)| polled == meter.address()) {
+            return future.as_mut().poll(cx);
+        }
+        let _restores = Polled(outer);
+        POLLED.set(Some((meter.address(), processor_time())));
+        let polled = future.as_mut().poll(cx);
+        if let Some((_, began)) = POLLED.get() {
+            meter.note_cpu(processor_time().saturating_sub(began));
+        }
+        polled
+    })
+    .await
+}
+
+/// Restores what was polled before, also after a panic.
+struct Polled(Option<(usize, Duration)>);
+
+impl Drop for Polled {
+    fn drop(&mut self) {
+        POLLED.set(self.0);
+    }
+}
+
 /// Runs a call, and counts the processor time of each poll. A guest that computes is polled anew each epoch.
 pub(crate) async fn metered<T>(
     meter: Option<&Meter>,
     call: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
     let Some(meter) = meter else { return call.await };
-    let mut call = pin!(call);
+    let mut call = pin!(counted(Some(meter), call));
     poll_fn(|cx| {
-        let before = processor_time();
         let polled = call.as_mut().poll(cx);
-        meter.note_cpu(processor_time().saturating_sub(before));
         match (meter.check(), polled) {
             // Even if the guest has answered meanwhile.
             (Err(trap), _) => Poll::Ready(Err(Failure::Trap(trap, None))),
@@ -240,6 +336,30 @@ mod tests {
         assert_eq!(meter.reached(), Some(MeterLimit::Cpu));
         let used = meter.usage().cpu;
         assert!(used >= Duration::from_millis(20) && used < Duration::from_millis(60), "{used:?}");
+    }
+
+    /// The permit of a request is dropped in its last poll.
+    #[tokio::test]
+    async fn a_meter_that_ends_in_a_poll_has_that_poll_and_no_time_twice() {
+        let meter = Meter::counting(None);
+        let seen = Cell::new(Duration::ZERO);
+        let spin = || {
+            let began = processor_time();
+            while processor_time() - began < Duration::from_millis(10) {}
+        };
+        counted(
+            Some(&meter),
+            counted(Some(&meter), async {
+                spin();
+                meter.end();
+                seen.set(meter.usage().cpu);
+            }),
+        )
+        .await;
+        assert!(seen.get() >= Duration::from_millis(10), "{seen:?}");
+        assert!(meter.usage().cpu < Duration::from_millis(19), "{meter:?}");
+        meter.reach(MeterLimit::Cpu);
+        assert!(meter.check().is_ok());
     }
 
     #[test]

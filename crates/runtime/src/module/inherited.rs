@@ -35,7 +35,7 @@ impl Inherited {
         let policy = &source.policy;
         #[cfg(test)]
         let policy = &self.gap.policy(policy);
-        let ModulePolicy { sidecars, allow, environment, isolation, limits, mount: _, host: _ } = policy;
+        let ModulePolicy { sidecars, allow, environment, isolation, limits, mount: _, host: _, budget: _ } = policy;
         let limits = self
             .limits
             .of_module(limits)

@@ -11,6 +11,7 @@ use tokio::task::{AbortHandle, Id, JoinSet};
 use tokio::time::{Instant, timeout_at};
 
 use crate::admission::ModulePermits;
+use crate::admission::budget::Budget;
 use crate::admission::watch::watch;
 use crate::config::{ModuleSource, ms};
 use crate::error::RuntimeError;
@@ -52,6 +53,8 @@ pub(crate) struct ModuleSlot {
     pub(crate) state: State,
     /// A module that replaces another takes over its permits.
     pub(crate) permits: Arc<ModulePermits>,
+    /// It takes over its budget as well.
+    pub(crate) budget: Arc<Budget>,
 }
 
 /// The identity of a file's content. Another file, and one that was written to, has another.
@@ -346,8 +349,9 @@ impl Shelf {
         #[cfg(test)]
         let before = crate::crossing::before(before, table.slots.values().next(), &shared_state);
         let permits = ModulePermits::of(&shared_state.limits, before.map(|slot| &slot.permits));
+        let budget = Budget::of(source.policy.budget.as_ref(), before.map(|slot| &slot.budget));
         let name = source.name.clone();
-        let slot = Arc::new(ModuleSlot { source, stamp, shared_state, state, permits });
+        let slot = Arc::new(ModuleSlot { source, stamp, shared_state, state, permits, budget });
         table.slots.insert(name, Arc::clone(&slot));
         Ok(slot)
     }
@@ -368,7 +372,8 @@ impl Shelf {
                 (state, before) => {
                     let state = state.or_else(|| Some(before?.state.clone())).unwrap_or(State::Failed);
                     let permits = ModulePermits::of(&shared_state.limits, before.map(|slot| &slot.permits));
-                    Arc::new(ModuleSlot { source, stamp, shared_state, state, permits })
+                    let budget = Budget::of(source.policy.budget.as_ref(), before.map(|slot| &slot.budget));
+                    Arc::new(ModuleSlot { source, stamp, shared_state, state, permits, budget })
                 }
             };
             slots.insert(name, slot);

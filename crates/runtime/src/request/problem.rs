@@ -67,6 +67,8 @@ pub(crate) enum Problem {
     Overloaded,
     /// No room in `max_buffered_bytes`.
     NoRoom,
+    /// The module's budget is spent: the status, and the seconds until it serves again.
+    Spent(StatusCode, u64),
     /// The request took longer than allowed, in milliseconds.
     TimedOut(u64),
 }
@@ -93,6 +95,7 @@ impl Problem {
             Self::Overloaded | Self::NoRoom | Self::NotLoaded | Self::Loading | Self::NotBuilt => {
                 StatusCode::SERVICE_UNAVAILABLE
             }
+            Self::Spent(status, _) => *status,
             Self::TimedOut(_) => StatusCode::GATEWAY_TIMEOUT,
         }
     }
@@ -109,6 +112,7 @@ impl Problem {
             Self::UnknownModule(_)
             | Self::BodyTooLarge(_)
             | Self::BodyTimedOut(_)
+            | Self::Spent(..)
             | Self::NotLoaded
             | Self::Loading => {
                 tracing::info!(request_id, "{}: {self}", self.status().as_u16());
@@ -131,6 +135,7 @@ impl Problem {
             Self::Overloaded | Self::NoRoom | Self::Loading => {
                 drop(headers.insert(RETRY_AFTER, HeaderValue::from_static("1")));
             }
+            Self::Spent(_, seconds) => drop(headers.insert(RETRY_AFTER, HeaderValue::from(*seconds))),
             // A target that only `CONNECT` can name allows no method.
             Self::NoTunnel => drop(headers.insert(ALLOW, HeaderValue::from_static(""))),
             _ => {}
@@ -168,6 +173,7 @@ impl fmt::Display for Problem {
             Self::InvalidResponse(what) => f.write_str(what),
             Self::Overloaded => f.write_str("too many requests are running; try again soon"),
             Self::NoRoom => f.write_str("too many bytes are held for clients; try again soon"),
+            Self::Spent(_, seconds) => write!(f, "the module has spent its budget; try again in {seconds} s"),
             Self::TimedOut(limit) => write!(f, "the module did not answer within {limit} ms"),
         }
     }

@@ -26,7 +26,8 @@ use crate::instance::call::pieces;
 use crate::instance::call::{self, EntryPoint, Failure, Instance};
 use crate::instance::caller::Caller;
 use crate::instance::log_budget::LogBudget;
-use crate::instance::meter::{Meter, MeterLimit, metered};
+use crate::instance::meter::{Meter, MeterLimit, counted, metered};
+use crate::instance::metering::Metering;
 use crate::instance::whole_body::whole;
 use crate::module::registry::{ModuleSlot, State};
 use crate::module::sidecars;
@@ -86,6 +87,10 @@ impl Runtime {
             }
         };
         let module = &module;
+        if let Err(problem) = within_budget(&slot, module) {
+            discard(&parts.headers, body).await;
+            return Err(problem);
+        }
         if arriving::may_be_long(&parts, &body) {
             match Box::pin(self.takes_pieces(&slot, module, exchange)).await {
                 Ok(true) => {
@@ -103,8 +108,11 @@ impl Runtime {
         if let Some(recording) = &exchange.recording {
             recording.request_body(&body);
         }
-        let permit = admitted(module, self.shared.admission.admit(&slot.permits)).await?;
-        let meter = parts.extensions.get::<Meter>().cloned();
+        let mut permit = admitted(module, self.shared.admission.admit(&slot.permits)).await?;
+        // The requests before it in the queue may have spent the rest.
+        within_budget(&slot, module)?;
+        let meter =
+            parts.extensions.get::<Meter>().cloned().or_else(|| self.meter(&mut permit, &slot, module, exchange));
         if let Some(meter) = &meter {
             meter.note_in(body.len());
         }
@@ -117,6 +125,20 @@ impl Runtime {
             (answered, room)
         };
         compute(module, class, room, call).await
+    }
+
+    /// Meters a request until its permit is dropped, if somebody needs that.
+    pub(super) fn meter(
+        &self,
+        permit: &mut Permit,
+        slot: &ModuleSlot,
+        module: &Module,
+        exchange: &Exchange,
+    ) -> Option<Meter> {
+        let metering = Metering::begin(&self.shared.usage, &slot.budget, &module.info, &exchange.id)?;
+        let meter = metering.meter.clone();
+        permit.metered_by(metering);
+        Some(meter)
     }
 
     /// Finds the target of a request by its head. From here on, the path of a module's request is the one that the
@@ -258,14 +280,17 @@ impl Runtime {
     ) -> Result<Response<ResponseBody>, Failure> {
         // Reserved before the permit is free, so that bytes for slow clients are within the budget, and running
         // requests within the permits.
-        if let Some(meter) = instance.meter() {
+        let meter = instance.meter().cloned();
+        if let Some(meter) = &meter {
             meter.note_out(response.body().len());
         }
+        // A bounded one is read with the answer.
+        let meter = meter.filter(|meter| !meter.is_bounded());
         let held = room.hold(response.body().len()).await;
         let at_once = matches!(module.reuse, Reuse::Shared(_)) || inline_poll::is_beginning();
         let module = Arc::clone(module);
         let take_back = async move {
-            module.take_back(instance).await;
+            counted(meter.as_ref(), module.take_back(instance)).await;
             drop(permit);
         };
         if at_once {
@@ -289,15 +314,20 @@ impl Runtime {
         (instance, permit, arriving): (Instance, Permit, Option<Arriving>),
     ) -> Response<ResponseBody> {
         let (parts, first) = start.into_parts();
+        if let Some(meter) = &caller.meter {
+            meter.note_out(first.len());
+        }
         let (pieces, maker) = pieces::streamed(first, arriving, &module.shared_state.limits, &self.shared.streams);
         let (module, caller, compute) = (Arc::clone(module), caller.clone(), Arc::clone(&module.compute));
-        tokio::spawn(compute.run(Class::STREAM, async move {
+        let meter = caller.meter.clone();
+        let run = async move {
             let instance = maker.run(instance, |cut| report_cut(&module.info, &caller, cut)).await;
             if let Some(instance) = instance {
                 module.take_back(instance).await;
             }
             drop(permit);
-        }));
+        };
+        tokio::spawn(compute.run(Class::STREAM, async move { counted(meter.as_ref(), run).await }));
         // Where there can be no content (RFC 9110, section 6.4.1), the response is cancelled at once.
         let bodyless = head || matches!(parts.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
         let body = if bodyless { ResponseBody::from(Bytes::new()) } else { ResponseBody::from(pieces) };
@@ -314,6 +344,7 @@ impl Runtime {
     ) -> Result<Response<ResponseBody>, Failure> {
         let request = request.map(|body| reserved(body, room.body()));
         let limits = &module.shared_state.limits;
+        let metering = permit.metering();
         let permit = Arc::new(permit);
         let done = || ended(module, caller, &permit);
         let stalled = || stalled(module, caller, limits.request_timeout_ms);
@@ -334,7 +365,7 @@ impl Runtime {
             }
             (answered, ..) => answered?,
         };
-        Ok(response.map(ResponseBody::from))
+        Ok(response.map(|body| ResponseBody::from(body.metered(metering))))
     }
 
     /// Calls a service in an instance of its own.
@@ -345,12 +376,13 @@ impl Runtime {
         request: Request<WasiBody>,
         permit: Permit,
     ) -> Result<Response<ResponseBody>, Failure> {
+        let metering = permit.metering();
         let permit = Arc::new(permit);
         let limits = &module.shared_state.limits;
         let (done, stalled) = (ended(module, caller, &permit), stalled(module, caller, limits.request_timeout_ms));
         let instance = self.instance(module, caller.clone()).await?;
         let called = call::service::call(instance, request, (&module.compute, limits), done, stalled);
-        Ok(called.await?.map(ResponseBody::from))
+        Ok(called.await?.map(|body| ResponseBody::from(body.metered(metering))))
     }
 
     pub(super) async fn instance(&self, module: &Module, caller: Caller) -> Result<Instance, Failure> {
@@ -403,6 +435,15 @@ pub(super) fn caller_of(module: &Module, exchange: &Exchange, origin: Origin) ->
     }
 }
 
+/// Refuses a request while the budget of its module is spent.
+pub(super) fn within_budget(slot: &ModuleSlot, module: &Module) -> Result<(), Problem> {
+    let Some(spent) = slot.budget.spent() else { return Ok(()) };
+    module.info.metrics.count(Count::Spent);
+    // A client that comes back at the second must not be early.
+    let seconds = spent.after.as_secs() + 1;
+    Err(Problem::Spent(spent.status, seconds))
+}
+
 /// Waits for a permit, and counts a refusal.
 pub(super) async fn admitted(
     module: &Module,
@@ -450,7 +491,7 @@ pub(super) async fn in_time_until<T>(
 /// Reports that a module has not answered within `request_timeout_ms`.
 pub(super) fn timed_out(module: &Module, caller: &Caller) -> Problem {
     let problem = Problem::TimedOut(module.shared_state.limits.request_timeout_ms);
-    if let Some(meter) = &caller.meter {
+    if let Some(meter) = caller.bounded() {
         meter.reach(MeterLimit::Wall);
         return problem;
     }
@@ -461,7 +502,7 @@ pub(super) fn timed_out(module: &Module, caller: &Caller) -> Problem {
 
 /// Reports the failure of a call.
 pub(super) fn failed(module: &Module, caller: &Caller, failure: Failure) -> Problem {
-    if let Some(meter) = &caller.meter {
+    if let Some(meter) = caller.bounded() {
         // The program learns it from the meter.
         match &failure {
             Failure::InvalidResponse(TOO_LARGE) => meter.reach(MeterLimit::Output),

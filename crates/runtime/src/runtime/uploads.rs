@@ -22,6 +22,7 @@ use crate::instance::call::direct::{self, Called};
 use crate::instance::call::guest_time::GuestTime;
 use crate::instance::call::pieces::WIND_UP;
 use crate::instance::caller::Caller;
+use crate::instance::meter::counted;
 use crate::module::Module;
 use crate::module::registry::ModuleSlot;
 use crate::request::client::{Client, Room};
@@ -80,30 +81,35 @@ impl Runtime {
     {
         let limits = &module.shared_state.limits;
         let recording = exchange.recording.clone();
-        let arriving = match Arriving::begin(&parts, body, limits, client, room.another(), recording) {
+        let mut arriving = match Arriving::begin(&parts, body, limits, client, room.another(), recording) {
             Ok(arriving) => arriving,
             Err((body, problem)) => {
                 discard(&parts.headers, body, ms(limits.body_timeout_ms)).await;
                 return Err(problem);
             }
         };
-        let permit = match admitted(module, self.shared.admission.admit_upload(&slot.permits)).await {
+        let mut permit = match admitted(module, self.shared.admission.admit_upload(&slot.permits)).await {
             Ok(permit) => permit,
             Err(problem) => {
                 arriving.leave().await;
                 return Err(problem);
             }
         };
-        let caller = caller_of(module, exchange, origin);
+        let meter = self.meter(&mut permit, slot, module, exchange);
+        arriving.metered_by(meter.clone());
+        let caller = Caller { meter: meter.clone(), ..caller_of(module, exchange, origin) };
         let request = Request::from_parts(parts, ());
         let (runtime, its_module) = (self.clone(), Arc::clone(module));
         let call = |mut room| async move {
-            let called = match its_module.entry {
-                EntryPoint::Service(_) => {
-                    runtime.call_service_upload(&its_module, &caller, request, arriving, permit).await
+            let called = async {
+                match its_module.entry {
+                    EntryPoint::Service(_) => {
+                        runtime.call_service_upload(&its_module, &caller, request, arriving, permit).await
+                    }
+                    _ => runtime.call_upload(&its_module, &caller, request, arriving, permit, &mut room).await,
                 }
-                _ => runtime.call_upload(&its_module, &caller, request, arriving, permit, &mut room).await,
             };
+            let called = counted(meter.as_ref(), called).await;
             (called, room)
         };
         compute(module, Class::STREAM, room, call).await

@@ -15,6 +15,7 @@ use wasmtime_wasi::runtime::AbortOnDropJoinHandle;
 use wasmtime_wasi_http::{Error, WasiBody};
 
 use crate::config::{Limits, ms};
+use crate::instance::metering::Metering;
 
 /// A body that keeps its guest running until it is read to its end or dropped. It breaks off when it grows too large, and when
 /// the guest is asked for more of it and writes no byte for as long as an answer may take.
@@ -31,6 +32,8 @@ pub(crate) struct GuestBody {
     taken: Option<oneshot::Sender<()>>,
     /// True when that was sent.
     is_taken: bool,
+    /// Goes on until the body is read, which may be after the guest's end.
+    metering: Option<Arc<Metering>>,
 }
 
 impl GuestBody {
@@ -52,7 +55,14 @@ impl GuestBody {
             guest: Some(guest),
             taken: None,
             is_taken: false,
+            metering: None,
         }
+    }
+
+    /// Counts its bytes.
+    pub(crate) fn metered(mut self, metering: Option<Arc<Metering>>) -> Self {
+        self.metering = metering;
+        self
     }
 
     /// Lets the guest go on behind its body for as long as an answer may take. `taken` is sent when that begins, at once for a
@@ -130,7 +140,11 @@ impl Body for GuestBody {
             self.take();
         }
         if let Poll::Ready(Some(Ok(frame))) = &polled {
-            let length = frame.data_ref().map_or(0, Bytes::len) as u64;
+            let length = frame.data_ref().map_or(0, Bytes::len);
+            if let Some(metering) = &self.metering {
+                metering.meter.note_out(length);
+            }
+            let length = length as u64;
             match self.left.checked_sub(length) {
                 Some(left) => self.left = left,
                 None => return Poll::Ready(Some(Err(Error::HttpResponseBodySize(None)))),

@@ -128,18 +128,23 @@ impl Maker {
                 return cancel(instance, &report).await;
             }
             match self.next(&mut instance, &report).await {
-                NextPiece::Piece(piece) => match self.left.checked_sub(piece.len() as u64) {
-                    Some(left) => {
-                        self.left = left;
-                        // There is room: a piece is asked for when the last one was received. The client may have gone away,
-                        // which is noticed where it asks for no more.
-                        let _ = self.send.try_send(Ok(Some(piece)));
+                NextPiece::Piece(piece) => {
+                    if let Some(meter) = instance.meter() {
+                        meter.note_out(piece.len());
                     }
-                    None => {
-                        self.cut(&Cut::TooLarge(self.max_bytes), &report);
-                        return cancel(instance, &report).await;
+                    match self.left.checked_sub(piece.len() as u64) {
+                        Some(left) => {
+                            self.left = left;
+                            // There is room: a piece is asked for when the last one was received. The client may have gone away,
+                            // which is noticed where it asks for no more.
+                            let _ = self.send.try_send(Ok(Some(piece)));
+                        }
+                        None => {
+                            self.cut(&Cut::TooLarge(self.max_bytes), &report);
+                            return cancel(instance, &report).await;
+                        }
                     }
-                },
+                }
                 NextPiece::End => {
                     let _ = self.send.try_send(Ok(None));
                     return Some(instance);

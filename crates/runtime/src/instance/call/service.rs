@@ -21,6 +21,7 @@ use super::guest_body::GuestBody;
 use super::instance::{Exports, Instance};
 use crate::config::Limits;
 use crate::executor::compute::{Class, Share};
+use crate::instance::meter::counted;
 
 /// The head of a response, and the body that the guest writes.
 type Head = oneshot::Sender<Response<WasiBody>>;
@@ -39,7 +40,8 @@ pub(crate) async fn call(
     let (fail, failed) = oneshot::channel();
     let cut_off = Arc::new(AtomicBool::new(false));
     let ends = Arc::clone(&cut_off);
-    let guest = spawn(compute.run(Class::STREAM, async move {
+    let meter = instance.meter().cloned();
+    let guest = async move {
         let mut head = Some(head);
         match serve(&mut instance, request, &mut head, is_taken).await {
             Ok(()) => done(Ok(instance)),
@@ -57,7 +59,8 @@ pub(crate) async fn call(
                 }
             }
         }
-    }));
+    };
+    let guest = spawn(compute.run(Class::STREAM, async move { counted(meter.as_ref(), guest).await }));
     let Ok(response) = answered.await else { return Err(failed.await.unwrap_or(Failure::Unanswered)) };
     let status = lift_status(response.status().as_u16())?;
     let is_bodyless = is_head || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);

@@ -18,6 +18,7 @@ use super::guest_body::GuestBody;
 use super::instance::{Exports, Instance};
 use crate::config::Limits;
 use crate::executor::compute::{Class, Share};
+use crate::instance::meter::counted;
 use crate::instance::whole_body::whole;
 
 /// Calls an instance. `done` is called when the guest has ended, which may be later than this call: with the instance
@@ -39,7 +40,8 @@ pub(crate) async fn call(
     let (fail, failed) = oneshot::channel();
     let cut_off = Arc::new(AtomicBool::new(false));
     let ends = Arc::clone(&cut_off);
-    let guest = spawn(compute.run(Class::STREAM, async move {
+    let meter = instance.meter().cloned();
+    let guest = async move {
         let Instance { store, exports: Exports::WasiHttp(proxy), .. } = &mut instance else {
             return;
         };
@@ -60,7 +62,8 @@ pub(crate) async fn call(
                 }
             }
         }
-    }));
+    };
+    let guest = spawn(compute.run(Class::STREAM, async move { counted(meter.as_ref(), guest).await }));
     match answered.await {
         Ok(Ok(response)) => {
             lift_status(response.status().as_u16())?;

@@ -6,10 +6,11 @@ use tempfile::TempDir;
 use tenon_fixtures::{self as fixtures, bridged};
 
 use super::*;
-use crate::config::{Isolation, ModuleSource};
+use crate::config::{Isolation, ModulePolicy, ModuleSource};
 use crate::instance::call::EntryPoint;
 use crate::module::registry::State;
 
+mod budgets;
 mod calls;
 mod deadlines;
 mod exceptions;

@@ -1,6 +1,7 @@
 //! The counters of one module.
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicU64;
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use prometheus_client::registry::Registry;
 
 use super::names::{ModuleLabel, RequestLabels, known};
 use super::{Histograms, histogram};
+use crate::instance::meter::Usage;
 
 /// Events in a module that are counted besides its answers.
 #[derive(Clone, Copy, Debug)]
@@ -28,35 +30,57 @@ pub(crate) enum Count {
     Instance,
     /// An outbound call was refused.
     Refused,
+    /// A request was refused because the budget is spent.
+    Spent,
 }
 
 /// Name and help of each [`Count`], in its order.
-const COUNTS: [(&str, &str); 6] = [
+const COUNTS: [(&str, &str); 7] = [
     ("traps", "Requests whose module trapped"),
     ("timeouts", "Requests that took longer than allowed"),
     ("invalid_responses", "Answers of modules that HTTP does not allow"),
     ("overloads", "Requests that found no place"),
     ("instances_created", "Instances that were made"),
     ("outbound_refused", "Outbound calls to a destination that is not allowed"),
+    ("budget_refusals", "Requests that were refused because the module's budget is spent"),
 ];
+
+/// Name and help of each sum of metered requests besides their processor time, in the order of [`Usage`]'s.
+const SUMS: [(&str, &str); 4] = [
+    (
+        "metered_requests",
+        "Requests that were metered: those of modules with a budget, and all while the program listens",
+    ),
+    ("metered_calls", "Outbound calls of metered requests"),
+    ("metered_in_bytes", "Bytes that metered requests got"),
+    ("metered_out_bytes", "Bytes that metered requests gave"),
+];
+
+/// Seconds.
+type Seconds = Counter<f64, AtomicU64>;
 
 /// The metrics by module, for Prometheus.
 pub(super) struct ByModule {
     counts: [Family<ModuleLabel, Counter>; COUNTS.len()],
+    sums: [Family<ModuleLabel, Counter>; SUMS.len()],
+    cpu: Family<ModuleLabel, Seconds>,
     durations: Histograms<ModuleLabel>,
 }
 
 impl ByModule {
     pub(super) fn register(registry: &mut Registry) -> Self {
-        let counts = COUNTS.map(|(name, help)| {
+        let mut counter = |(name, help): (&str, &str)| {
             let family = Family::default();
             registry.register(name, help, Family::clone(&family));
             family
-        });
+        };
+        let (counts, sums) = (COUNTS.map(&mut counter), SUMS.map(&mut counter));
+        let cpu = Family::default();
+        registry.register("metered_cpu_seconds", "Processor time of metered requests", Family::clone(&cpu));
         let durations: Histograms<ModuleLabel> = Family::new_with_constructor(histogram);
         let help = "Time from the head of a request to the head of its response";
         registry.register("request_duration_seconds", help, Family::clone(&durations));
-        Self { counts, durations }
+        Self { counts, sums, cpu, durations }
     }
 
     pub(super) fn of(&self, module: &str, requests: Family<RequestLabels, Counter>) -> ModuleMetrics {
@@ -64,6 +88,8 @@ impl ByModule {
         ModuleMetrics {
             module: module.to_string(),
             counts: self.counts.each_ref().map(|family| family.get_or_create_owned(&label)),
+            sums: self.sums.each_ref().map(|family| family.get_or_create_owned(&label)),
+            cpu: self.cpu.get_or_create_owned(&label),
             durations: self.durations.get_or_create_owned(&label),
             requests,
             seen: RwLock::default(),
@@ -75,6 +101,8 @@ impl ByModule {
 pub(crate) struct ModuleMetrics {
     module: String,
     counts: [Counter; COUNTS.len()],
+    sums: [Counter; SUMS.len()],
+    cpu: Seconds,
     durations: Histogram,
     requests: Family<RequestLabels, Counter>,
     /// The counters of the methods and statuses seen so far: their key, unlike the family's, needs no copy of the name.
@@ -84,6 +112,15 @@ pub(crate) struct ModuleMetrics {
 impl ModuleMetrics {
     pub(crate) fn count(&self, event: Count) {
         self.counts[event as usize].inc();
+    }
+
+    /// Adds the use of a metered request.
+    pub(crate) fn used(&self, usage: &Usage) {
+        let amounts = [1, usage.calls, usage.bytes_in, usage.bytes_out];
+        for (sum, amount) in self.sums.iter().zip(amounts) {
+            sum.inc_by(amount);
+        }
+        self.cpu.inc_by(usage.cpu.as_secs_f64());
     }
 
     /// Counts an answer.
