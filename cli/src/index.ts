@@ -4,11 +4,14 @@
 export { HttpSidecar, type HttpSidecarOptions } from "./embed/http-sidecar.ts";
 export { type Migrated, type MigrateOptions, migrate } from "./embed/migrate.ts";
 export {
+  type BudgetRemainder,
+  type BudgetState,
   type Handle,
   type InProcessSidecar,
   type Listening,
   type ListenOptions,
   type LogRecord,
+  type ModuleBudget,
   type ModuleFile,
   type ModuleLimits,
   type ModuleOptions,
@@ -16,6 +19,7 @@ export {
   type NodeResponse,
   type Page,
   type RecentRequest,
+  type RequestUsage,
   Runtime,
   type RuntimeOptions,
 } from "./embed/runtime.ts";

@@ -1,4 +1,4 @@
-/** The admin socket of `tenon run`: lists modules and changes their sources, for programs of the server's user. */
+/** The admin socket of `tenon run`: lists modules and their budgets, and changes their sources, for programs of the server's user. */
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import { failureToTell, TenonError } from "../errors.ts";
 import type { Live } from "../serve/live.ts";
@@ -55,7 +55,10 @@ async function answerTo(req: IncomingMessage, live: Live): Promise<AdminAnswer> 
 
 async function route(req: IncomingMessage, live: Live): Promise<AdminAnswer> {
   const [first, name, last, ...more] = (req.url ?? "").slice(1).split("/").map(decodeURIComponent);
-  if (first !== "modules" || more.length > 0) return problem(404, "there is /modules, and nothing else");
+  if (first === "budgets" && name === undefined) {
+    return req.method === "GET" ? ok({ budgets: live.budgets() }) : problem(405, "/budgets answers GET only");
+  }
+  if (first !== "modules" || more.length > 0) return problem(404, "there are /modules and /budgets, and nothing else");
   if (name === undefined) {
     return req.method === "GET" ? ok({ modules: await live.list() }) : problem(405, "/modules answers GET only");
   }

@@ -4,6 +4,7 @@ import { copyFile, cp, mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, extname, join } from "node:path";
 import { systemReason, TenonError } from "../errors.ts";
 import { limits } from "../limits.ts";
+import { nativeBudget } from "../project/config/budgets.ts";
 import { camelCase } from "../project/config/key.ts";
 import type { Config } from "../project/config.ts";
 import { moduleFiles, pulledFile } from "../project/modules.ts";
@@ -80,7 +81,8 @@ export function serverConfiguration(config: Config, modules: ReadonlyMap<string,
 function moduleOf(source: string, policy: Config["modules"][string] | undefined): object {
   if (policy === undefined) return { source };
   const { mount, host, isolation, env, secrets, sidecars, outbound } = policy;
-  return { source, mount, host, isolation, env, secrets, sidecars, outbound, limits: limitsOf(policy) };
+  const budget = policy.budget && nativeBudget(policy.budget);
+  return { source, mount, host, isolation, env, secrets, sidecars, outbound, budget, limits: limitsOf(policy) };
 }
 
 /** Limits by their keys in `tenon.toml`. Those that are left out have the runtime's defaults. */

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { ask, detailOf } from "../ask.ts";
+import type { BudgetState } from "../embed/runtime.ts";
 import { TenonError } from "../errors.ts";
 import { isReference } from "../oci/reference.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
@@ -38,6 +39,10 @@ export function ctlCommand(program: Command): void {
       "changes nothing. It holds until the server ends, or until the module's source in tenon.toml changes.",
   ).action(set);
   add(
+    ctl.command("budgets").summary("list what is left of the modules' budgets"),
+    "Lists the amount that is left of each part of each module's budget, and the time until the part is whole again.",
+  ).action(budgets);
+  add(
     modules
       .command("rollback")
       .summary("serve a module from its former source")
@@ -47,6 +52,20 @@ export function ctlCommand(program: Command): void {
   helpCommand(modules);
   helpCommand(ctl);
 }
+
+async function budgets(options: Options): Promise<void> {
+  const { budgets } = (await askServer(options, "GET", "/budgets")) as { budgets: readonly BudgetState[] };
+  if (options.json) return print(budgets);
+  for (const { module, parts } of budgets) {
+    for (const { part, amount, remaining, resetsInMs } of parts) {
+      const unit = units[part];
+      const seconds = Math.ceil(resetsInMs / 1000);
+      process.stdout.write(`${module}\t${part}\t${remaining} of ${amount}${unit}\t${seconds} s\n`);
+    }
+  }
+}
+
+const units = { cpu: " µs", calls: "", bytes_out: " B", memory: " B s" } as const;
 
 function add(command: Command, description: string): Command {
   command

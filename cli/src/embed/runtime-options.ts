@@ -7,6 +7,7 @@ import { TenonError } from "../errors.ts";
 import { type Limits, limits, type ModuleLimit } from "../limits.ts";
 import { nearest } from "../nearest.ts";
 import { sidecarNamesProblem } from "../project/config/addresses.ts";
+import { allowanceProblem, type ModuleBudget, nativeBudget } from "../project/config/budgets.ts";
 import { inProcessProblem } from "../project/config/in-process.ts";
 import { type CamelCase, camelCase } from "../project/config/key.ts";
 import { sections } from "../project/config/keys.ts";
@@ -134,6 +135,8 @@ export interface ModuleOptions {
    * mount without a host.
    */
   readonly host?: string;
+  /** What its requests may use together in a period. Requests are refused while a part is spent. */
+  readonly budget?: ModuleBudget;
 }
 
 /** The limits of a module. `maxBodyBytes` and `maxResponseBytes` are at most the runtime's. */
@@ -193,6 +196,15 @@ const runtimeChecks: Readonly<Record<keyof RuntimeOptions, Check>> = {
 
 const ownLimits = Object.entries(limits).filter(([name, { ofModule }]) => ofModule || name === "max_concurrent");
 
+/** The checks of a module's budget. */
+const budgetChecks: Readonly<Record<keyof ModuleBudget, Check>> = {
+  cpu: checkProblem(allowanceProblem("cpu")),
+  calls: checkProblem(allowanceProblem("calls")),
+  bytesOut: checkProblem(allowanceProblem("bytes_out")),
+  memory: checkProblem(allowanceProblem("memory")),
+  whenSpent: checkKind(oneOf("429", "503")),
+};
+
 /** The checks of a module's options. */
 const moduleChecks: Readonly<Record<keyof ModuleOptions, Check>> = {
   source: check(whatSourcesAre, isSource),
@@ -216,6 +228,15 @@ const moduleChecks: Readonly<Record<keyof ModuleOptions, Check>> = {
   },
   mount: checkProblem(mountProblem),
   host: checkProblem(hostProblem),
+  budget: (path, value) => {
+    const checks = Object.fromEntries(
+      Object.entries(budgetChecks).map(([name, check]): [string, Check] => [
+        name,
+        (_, given) => check(`${path}.${name}`, given),
+      ]),
+    );
+    return isRecord(value) ? problemsOf(value, checks, () => undefined) : [`\`${path}\` must be an object of amounts`];
+  },
   verifyKey: runtimeChecks.verifyKey,
 };
 
@@ -310,7 +331,7 @@ export function wholeModules(options: RuntimeOptions): NativeModule[] {
  */
 export function nativeModule(
   name: string,
-  { source, env, secrets, sidecars, outbound, isolation, limits: own = {}, mount, host }: ModuleOptions,
+  { source, env, secrets, sidecars, outbound, isolation, limits: own = {}, mount, host, budget }: ModuleOptions,
   server: Pick<RuntimeOptions, "env" | "secrets">,
 ): NativeModule {
   const together = sidecarNamesProblem(Object.keys(sidecars ?? {}));
@@ -328,6 +349,7 @@ export function nativeModule(
       ...(isolation === undefined ? {} : { isolation }),
       ...(mount === undefined ? {} : { mount }),
       ...(host === undefined ? {} : { host }),
+      ...(budget === undefined ? {} : { budget: nativeBudget(budget) }),
     },
   };
 }

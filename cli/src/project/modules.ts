@@ -136,6 +136,7 @@ export function moduleOptions(
     secrets,
     sidecars,
     outbound,
+    budget,
     ...limits
   }: Config["modules"][string],
   file: string,
@@ -156,6 +157,7 @@ export function moduleOptions(
       ? {}
       : { sidecars: resolveSidecars(sidecars, folder, environment, `modules.${name}.sidecars`) }),
     ...(outbound === undefined ? {} : { outbound }),
+    ...(budget === undefined ? {} : { budget }),
   };
 }
 

@@ -2,7 +2,7 @@
 import { relative } from "node:path";
 import { Consumers } from "../consumers.ts";
 import { pathOf } from "../embed/module-source.ts";
-import type { Runtime } from "../embed/runtime.ts";
+import type { BudgetState, Runtime } from "../embed/runtime.ts";
 import { TenonError } from "../errors.ts";
 import type { Pull, SetSource } from "../project/modules.ts";
 import { tasksOf } from "../project/tasks.ts";
@@ -127,6 +127,11 @@ export class Live {
       const before = (this.#before.get(name) ?? []).map((each) => each.source);
       return { name, state, source, file, set: this.#set.has(name), before };
     });
+  }
+
+  /** The remainders of the modules' budgets. */
+  budgets(): BudgetState[] {
+    return this.#parts.runtime.budgets();
   }
 
   /** Resolves when accepted messages and runs are done. */

@@ -19,6 +19,7 @@ import {
   socketProblem,
   socketRule,
 } from "./addresses.ts";
+import { allowanceProblem, allowanceRule, type BudgetPart } from "./budgets.ts";
 import { entryProblem, entryRule } from "./entry.ts";
 import { sidecarValue, sidecarValueProblem } from "./in-process.ts";
 import { type ConfigOf, type Key, open, optional, required, section, tables, withDefault } from "./key.ts";
@@ -303,12 +304,36 @@ export const sections = {
       secrets: open("Its secrets, in the place of `[secrets]`.", secretNames, secretPlace),
       sidecars: open("Its sidecars, in the place of `[sidecars]`.", sidecarNames, sidecarPlace),
       outbound: section("The hosts that it may call, in the place of `[outbound]`.", { allow: outboundHosts }),
+      budget: section(
+        "What its requests may use together: amounts for a `second`, `minute`, `hour` or `day`. While one of them is spent, further " +
+          "requests are refused with `Retry-After`; those that run go on, and are charged. Time is divided into windows of the period, " +
+          "from the start of the server. Use beyond the amount is taken off the next windows. A part that is left out has no bound.",
+        {
+          cpu: allowance("cpu", "Processor time, in `ms`, `s`, `min` or `h`: `10 s / minute`."),
+          calls: allowance("calls", "Outbound calls, refused ones among them: `1000 / minute`."),
+          bytes_out: allowance(
+            "bytes_out",
+            "Bytes of responses and of the bodies of outbound calls, in `B`, `KiB`, `MiB`, `GiB` or `TiB`: `1 GiB / hour`.",
+          ),
+          memory: allowance(
+            "memory",
+            "Memory of running requests, times the time for which they run: `100 GiB s / hour` is 100 requests of 1 GiB for a second " +
+              "each.",
+          ),
+          when_spent: withDefault(oneOf("429", "503"), "429", "The status of the answer while a part is spent."),
+        },
+      ),
     },
   ),
 };
 
 /** Each key's value under its name in camel case; sections of the user's own names as records. */
 export type Config = ConfigOf<typeof sections>;
+
+/** A part of a budget. */
+function allowance(part: BudgetPart, docs: string): Key<string, "optional"> {
+  return optional(text, docs, { problem: allowanceProblem(part), rule: allowanceRule(part) });
+}
 
 /** The limits that a module may have values of its own for, and how many of its requests run at once. */
 function moduleLimitKeys(): { readonly [N in ModuleLimit | "max_concurrent"]: Key<number, "optional"> } {
