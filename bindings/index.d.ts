@@ -442,6 +442,8 @@ export interface NativeBudget {
   memory?: NativeAllowance
   /** The status of the answer while it is spent: `429` (the default) or `503`. */
   whenSpent?: string
+  /** Its share of the processors while other modules compute as well; 1 when left out. */
+  weight?: number
 }
 
 /** A failure that `Calls` reports. */

@@ -110,6 +110,8 @@ pub struct NativeBudget {
     pub memory: Option<NativeAllowance>,
     /// The status of the answer while it is spent: `429` (the default) or `503`.
     pub when_spent: Option<String>,
+    /// Its share of the processors while other modules compute as well; 1 when left out.
+    pub weight: Option<u32>,
 }
 
 /// An amount for each period.
@@ -227,6 +229,7 @@ fn budget(given: NativeBudget) -> Result<ModuleBudget, Failure> {
                 return Err(Failure::new("CONFIG", why));
             }
         },
+        weight: given.weight,
     })
 }
 

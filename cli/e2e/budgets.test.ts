@@ -124,7 +124,8 @@ test("wrong events and budgets are refused by name", async () => {
     code: "CONFIG",
     message: expect.stringContaining("`modules.app.budget.cpu` must be an amount for a period"),
   });
-  await expect(budget({ weight: 2 })).rejects.toThrow("unknown option `weight`");
+  await expect(budget({ weight: 0 })).rejects.toThrow("`modules.app.budget.weight` must be a whole number from 1");
+  await expect(budget({ bytes: "1 B / day" })).rejects.toThrow("unknown option `bytes`");
   await expect(budget({ whenSpent: "500" })).rejects.toThrow("`modules.app.budget.whenSpent` must be");
   await using runtime = await Runtime.create({ modules: [], maxConcurrent: 4 });
   expect(() => runtime.on("used" as "usage", () => {})).toThrow("unknown event `used`");

@@ -203,6 +203,7 @@ const budgetChecks: Readonly<Record<keyof ModuleBudget, Check>> = {
   bytesOut: checkProblem(allowanceProblem("bytes_out")),
   memory: checkProblem(allowanceProblem("memory")),
   whenSpent: checkKind(oneOf("429", "503")),
+  weight: checkKind(wholeNumber(1, 1000)),
 };
 
 /** The checks of a module's options. */

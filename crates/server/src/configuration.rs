@@ -98,6 +98,7 @@ struct Budget {
     bytes_out: Option<Part>,
     memory: Option<Part>,
     when_spent: Option<Spent>,
+    weight: Option<u32>,
 }
 
 /// An amount for each period, in the units of [`ModuleBudget`].
@@ -314,6 +315,7 @@ impl Budget {
                 Some(Spent::Unavailable) => WhenSpent::Unavailable,
                 Some(Spent::TooManyRequests) | None => WhenSpent::TooManyRequests,
             },
+            weight: self.weight,
         }
     }
 }

@@ -35,9 +35,10 @@ test.each(wrong)("%s of `%s` is refused", (part, text, why) => {
 });
 
 test("a budget has the parts that are given", () => {
-  expect(nativeBudget({ calls: "5 / second", bytesOut: "1 B / day", whenSpent: "503" })).toEqual({
+  expect(nativeBudget({ calls: "5 / second", bytesOut: "1 B / day", whenSpent: "503", weight: 2 })).toEqual({
     calls: { amount: 5, periodMs: 1000 },
     bytesOut: { amount: 1, periodMs: 86_400e3 },
     whenSpent: "503",
+    weight: 2,
   });
 });

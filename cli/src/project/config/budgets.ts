@@ -80,16 +80,19 @@ export interface ModuleBudget {
   readonly memory?: string;
   /** The status of the answer while a part is spent; `429` when left out. */
   readonly whenSpent?: "429" | "503";
+  /** Its share of the processors while other modules compute as well: 2 is twice that of 1, which is the value when left out. */
+  readonly weight?: number;
 }
 
 /** A budget as the addon takes it. Its parts must have been checked. */
-export function nativeBudget({ cpu, calls, bytesOut, memory, whenSpent }: ModuleBudget) {
+export function nativeBudget({ cpu, calls, bytesOut, memory, whenSpent, weight }: ModuleBudget) {
   return {
     ...allowance("cpu", "cpu", cpu),
     ...allowance("calls", "calls", calls),
     ...allowance("bytesOut", "bytes_out", bytesOut),
     ...allowance("memory", "memory", memory),
     ...(whenSpent === undefined ? {} : { whenSpent }),
+    ...(weight === undefined ? {} : { weight }),
   };
 }
 

@@ -321,6 +321,10 @@ export const sections = {
               "each.",
           ),
           when_spent: withDefault(oneOf("429", "503"), "429", "The status of the answer while a part is spent."),
+          weight: optional(
+            wholeNumber(1, 1000),
+            "Its share of the processors while other modules compute as well: 2 is twice that of a module with 1, the default.",
+          ),
         },
       ),
     },

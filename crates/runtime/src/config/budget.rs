@@ -47,4 +47,6 @@ pub struct ModuleBudget {
     pub memory: Option<Allowance>,
     /// The answer while one of them is spent.
     pub when_spent: WhenSpent,
+    /// Its share of the processors while other modules compute as well; 1 when left out.
+    pub weight: Option<u32>,
 }

@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
@@ -51,8 +51,10 @@ const NICE: i32 = 5;
 
 /// A module's share of the threads.
 pub(crate) struct Share {
-    /// Nanoseconds that its calls have computed here. It starts at the least value among the computing modules.
+    /// Nanoseconds that its calls have computed here, by its weight. It starts at the least value among the computing modules.
     used: AtomicU64,
+    /// How many times the time of a module with weight 1 it gets while both compute.
+    weight: AtomicU32,
     classes: [ClassState; CLASSES + 1],
     crowding: Crowding,
     began: Instant,
@@ -93,7 +95,13 @@ impl Share {
 
     fn among(all: &'static Windows) -> Arc<Self> {
         let classes = std::array::from_fn(|_| ClassState::default());
-        Arc::new(Self { used: AtomicU64::new(0), classes, crowding: Crowding::new(all), began: Instant::now() })
+        Arc::new(Self {
+            used: AtomicU64::new(0),
+            weight: AtomicU32::new(1),
+            classes,
+            crowding: Crowding::new(all),
+            began: Instant::now(),
+        })
     }
 
     /// Runs a future: in place as long as it is polled briefly, and on the threads for guests from then on. It is dropped with
@@ -109,6 +117,15 @@ impl Share {
     fn goes_elsewhere(&self, class: Class) -> bool {
         let until = self.classes[class.0].elsewhere_until.load(Ordering::Relaxed);
         (until != 0 && until > nanos(self.began.elapsed())) || self.crowding.is_crowding()
+    }
+
+    /// Gives it another weight from now on.
+    pub(crate) fn weigh(&self, weight: u32) {
+        self.weight.store(weight, Ordering::Relaxed);
+    }
+
+    pub(crate) fn weight(&self) -> u32 {
+        self.weight.load(Ordering::Relaxed)
     }
 
     /// Takes note of how long a future of this class was polled.
@@ -294,7 +311,7 @@ impl Task {
         }
         self.drop_if_cancelled();
         let took = began.elapsed();
-        self.share.used.fetch_add(nanos(took), Ordering::Relaxed);
+        self.share.used.fetch_add(nanos(took) / u64::from(self.share.weight().max(1)), Ordering::Relaxed);
         self.share.crowding.note(took);
         if self.state.compare_exchange(POLLED, IDLE, Ordering::AcqRel, Ordering::Acquire).is_err() {
             self.state.store(QUEUED, Ordering::Release);

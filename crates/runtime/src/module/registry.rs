@@ -90,6 +90,13 @@ pub(crate) enum State {
 }
 
 impl State {
+    /// Gives a module that serves its share of the processors.
+    fn weigh(&self, source: &ModuleSource) {
+        if let Self::Ready(module) = self {
+            module.compute.weigh(source.policy.budget.and_then(|budget| budget.weight).unwrap_or(1));
+        }
+    }
+
     /// Its name in `/health`.
     fn name(&self) -> &'static str {
         match self {
@@ -350,6 +357,7 @@ impl Shelf {
         let before = crate::crossing::before(before, table.slots.values().next(), &shared_state);
         let permits = ModulePermits::of(&shared_state.limits, before.map(|slot| &slot.permits));
         let budget = Budget::of(source.policy.budget.as_ref(), before.map(|slot| &slot.budget));
+        state.weigh(&source);
         let name = source.name.clone();
         let slot = Arc::new(ModuleSlot { source, stamp, shared_state, state, permits, budget });
         table.slots.insert(name, Arc::clone(&slot));
@@ -373,6 +381,7 @@ impl Shelf {
                     let state = state.or_else(|| Some(before?.state.clone())).unwrap_or(State::Failed);
                     let permits = ModulePermits::of(&shared_state.limits, before.map(|slot| &slot.permits));
                     let budget = Budget::of(source.policy.budget.as_ref(), before.map(|slot| &slot.budget));
+                    state.weigh(&source);
                     Arc::new(ModuleSlot { source, stamp, shared_state, state, permits, budget })
                 }
             };
@@ -406,6 +415,7 @@ impl Shelf {
         if let Some(slot) = table.slots.get_mut(name)
             && Arc::ptr_eq(slot, announced)
         {
+            state.weigh(&announced.source);
             *slot = Arc::new(ModuleSlot { state, ..ModuleSlot::clone(announced) });
         }
         outcome

@@ -129,6 +129,41 @@ fn the_module_that_has_used_least_is_next() {
     assert_eq!(turns[3..].iter().filter(|is_one| **is_one).count(), 3, "{turns:?}");
 }
 
+/// More calls than threads in each, so that both always want to compute.
+#[tokio::test]
+async fn modules_that_compute_share_the_threads_by_their_weights() {
+    let shares = [alone(), alone(), alone()];
+    shares[2].weigh(2);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let computed: [Arc<AtomicU64>; 3] = std::array::from_fn(|_| Arc::default());
+    let mut running = Vec::new();
+    for (share, computed) in shares.iter().zip(&computed) {
+        for _ in 0..2 * threads + 1 {
+            let computed = Arc::clone(computed);
+            running.push(tokio::spawn(share.run(CLASS, async move {
+                loop {
+                    let began = Instant::now();
+                    compute(Duration::from_millis(2));
+                    computed.fetch_add(nanos(began.elapsed()), Ordering::Relaxed);
+                    tokio::task::yield_now().await;
+                }
+            })));
+        }
+    }
+    // Until all of them are on the threads for guests.
+    tokio::time::sleep(LONG * 20).await;
+    let before = computed.each_ref().map(|computed| computed.load(Ordering::Relaxed));
+    tokio::time::sleep(LONG * 300).await;
+    let [one, other, twice] = std::array::from_fn(|index| computed[index].load(Ordering::Relaxed) - before[index]);
+    running.iter().for_each(tokio::task::JoinHandle::abort);
+    // Within a twentieth of the whole.
+    let whole = one + other + twice;
+    for (share, weight) in [(one, 1), (other, 1), (twice, 2)] {
+        let fair = whole * weight / 4;
+        assert!(share.abs_diff(fair) < whole / 20, "{one} {other} {twice}");
+    }
+}
+
 #[test]
 fn requests_that_differ_in_a_number_are_of_one_class() {
     let class = |path: &str| Class::of(&Method::GET, path);

@@ -160,3 +160,22 @@ async fn a_long_request_is_charged_while_it_runs() {
         }
     }
 }
+
+/// Without loading the module again.
+#[tokio::test]
+async fn a_module_has_the_weight_of_its_policy() {
+    let weighing = |weight: Option<u32>| {
+        let mut source = ModuleSource::of_bytes("echo", fixtures::echo(200));
+        source.policy.budget = weight.map(|weight| ModuleBudget { weight: Some(weight), ..ModuleBudget::default() });
+        vec![source]
+    };
+    let config = RuntimeConfig { modules: weighing(Some(2)), limits: small(), ..RuntimeConfig::default() };
+    let runtime = Runtime::new(config).await.unwrap();
+    let [first] = &runtime.shared.registry.ready()[..] else { panic!("one module") };
+    assert_eq!((first.compute.weight(), runtime.budgets()), (2, Vec::new()));
+    for (given, weight) in [(Some(3), 3), (None, 1)] {
+        runtime.update(weighing(given)).await.unwrap();
+        assert_eq!(first.compute.weight(), weight);
+        assert!(Arc::ptr_eq(first, &runtime.shared.registry.ready()[0]));
+    }
+}
