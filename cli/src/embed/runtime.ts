@@ -243,7 +243,7 @@ export class Runtime {
 
   /**
    * Calls a function after each request of a module, with its use. A request that streams its answer has ended when its module has.
-   * Without a listener, and without a budget of the module, requests are not metered, which saves microseconds. Records wait for
+   * Without a listener, and without a budget of the module, requests are not metered, because that takes time of its own. Records wait for
    * Node's thread; when 100,000 wait, further ones are dropped.
    *
    * @throws TenonError `CONFIG`, or `REQUEST` when the runtime is closed
