@@ -99,7 +99,7 @@ const members = (shown = "") => shown.split(/\s*[{};]\s*/).sort();
 
 const route = `Route<"/users/{id}", { readonly path: PathSchema<{ id: number; }>; readonly query: QuerySchema<{ page: number; }, "page">; readonly body: TypeSchema<USER, "required", never>; readonly response: TypeSchema<USER, "required", never>; }, unknown>`;
 const mine = `{ mine: Route<"/me", { readonly response: TypeSchema<{ id: number; }, "required", never>; }, unknown>;`;
-const folder = `${mine} deeper: Group<${mine} }, unknown>; }`;
+const folder = `${mine} deeper: Group<${mine} }, unknown, unknown>; }`;
 const result = `Result<{ readonly response: TypeSchema<{ id: number; }, "required", never>; }>`;
 const user = `{ tags?: string[] | undefined; id: number; role: "a" | "b"; }`;
 it.each([
@@ -128,9 +128,9 @@ it.each([
   ["inTenant =", "const inTenant: Middleware<{ tenant: number; }, { user: { name: string; }; }>"],
   ["kit =", "const kit: Kit<{ user: { name: string; }; tenant: number; }>"],
   ["merged)", "(parameter) merged: { user: { name: string; }; tenant: number; }"],
-  ["folder =", `const folder: Group<${folder}, unknown>`],
-  ["grouped =", `const grouped: App<{ folder: Group<${folder}, unknown>; }>`],
-  ["api =", `const api: CallsOf<{ folder: Group<${folder}, unknown>; }>`],
+  ["folder =", `const folder: Group<${folder}, unknown, unknown>`],
+  ["grouped =", `const grouped: App<{ folder: Group<${folder}, unknown, unknown>; }>`],
+  ["api =", `const api: CallsOf<{ folder: Group<${folder}, unknown, unknown>; }, unknown>`],
   ["mine();", `(property) mine: (input?: { readonly headers?: HeadersInput; } | undefined) => Promise<${result}>`],
   ["called =", `const called: ${result}`],
   ["sent =", "const sent: { id: number; } | undefined"],

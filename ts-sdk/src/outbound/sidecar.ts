@@ -97,7 +97,7 @@ export function connectionOf(name: SidecarName): { readonly base: string; readon
       name,
       "missing",
       `there is no such sidecar: put ${name} = "http://host:port" or "unix:///path" under [sidecars] in tenon.toml ` +
-        `(in a test: testApp(app, { sidecars: { ${name}: … } }))`,
+        `(in a test: testApp(app, { sidecars: { ${name}: … } }), or env: { ${variable}_URL: … })`,
     );
   }
   return { base: base.replace(/\/$/, ""), token: secret ?? token };
