@@ -79,10 +79,10 @@ try {
   say("Building, and serving what was built with what only serves");
   report.firstBuildMs = time(() => tenon(building, ["build", "-r"], project));
   report.secondBuildMs = time(() => tenon(building, ["build", "-r"], project));
-  // A client starts it outside of the project; its input ends at once.
-  tenon(building, ["mcp", "--project", project], building);
   const component = join(project, "dist/demo.wasm");
   const fromPackage = readFileSync(component);
+  // A client starts it outside of the project; its input ends at once.
+  tenon(building, ["mcp", "--project", project], building);
   tenon(serving, ["compile", component, "-o", join(serving, "demo.cwasm")], serving);
   rmSync(environment.TENON_CACHE_DIR, { recursive: true, force: true });
   const starts = [];
