@@ -90,9 +90,10 @@ try {
   report.firstStartMs = starts.sort((one, other) => one - other)[2];
   report.firstStartCompilingMs = await serve(serving, ["run", component]);
 
-  say("Building with an engine that is compiled in the clone");
-  const args = [join(root, "cli/bin/tenon.js"), "build", "-r"];
-  run(process.execPath, args, { cwd: project, env: { ...process.env, SOURCE_DATE_EPOCH } });
+  say("Building with an engine that is compiled here");
+  rmSync(join(building, "node_modules/@tenon/engine"), { recursive: true });
+  rmSync(environment.TENON_CACHE_DIR, { recursive: true, force: true });
+  tenon(building, ["build", "-r"], project);
   expect(readFileSync(component).equals(fromPackage), "an engine that is compiled here gives the same component");
 } finally {
   rmSync(folder, { recursive: true, force: true });
