@@ -20,6 +20,9 @@ export const referenceFolder = join(guestFolder, "reference");
 /** Their sources in a clone, which source maps name. */
 const sourceFolder = join(packageFolder, "../guest/src");
 
+/** The names that the entry shares with the SDK; in a clone they are a file of another SDK than that of a project outside of it. */
+const sharedNames = join(packageFolder, "../ts-sdk/dist/abi.js");
+
 /** Reports whether a file is in these folders, compiled or not. */
 export const isOfGuest = (file: string): boolean =>
-  [guestFolder, sourceFolder].some((folder) => file.startsWith(folder));
+  file === sharedNames || [guestFolder, sourceFolder].some((folder) => file.startsWith(folder));

@@ -70,8 +70,6 @@ export class SdkParts {
       if (this.#read.has(file) || isOfGuest(file)) continue;
       if ([...this.#sdkFolders].some((sdk) => file.startsWith(sdk))) continue;
       this.#read.add(file);
-      // The entry imports names of the SDK that belongs to the build, which may be another one than the project's.
-      if (await isOfSdk(file)) continue;
       // The build makes some modules itself, the entry among them; they have no file and name nothing.
       this.addFrom(await readFile(file, "utf8").catch(() => ""));
     }
