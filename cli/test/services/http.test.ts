@@ -336,7 +336,9 @@ describe("a request", () => {
       ["GET / HTTP/1.1\r\nhost: localhost\r\nno colon\r\n\r\n", 400],
       [`GET / HTTP/1.1\r\nhost: localhost\r\nx: ${"x".repeat(100_000)}\r\n\r\n`, 431],
     ] as const) {
-      expect((await askRaw(sidecar, sent)).status).toBe(status);
+      // A connection that closes on bytes that nobody has read may lose its answer.
+      const answered = () => askRaw(sidecar, sent).then((answer) => answer.status, String);
+      await expect.poll(answered).toBe(status);
     }
     for (const [sent, status, detail] of [
       ["GET / HTTP/1.1\r\nconnection: close\r\n\r\n", 400, /Host/],
