@@ -1,6 +1,7 @@
 /** The admin socket of `tenon run`: lists modules and their budgets, and changes their sources, for programs of the server's user. */
-import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { failureToTell, TenonError } from "../errors.ts";
+import { PROBLEM_TYPE, problemOf } from "../problem.ts";
 import type { Live } from "../serve/live.ts";
 import { type Bound, listen } from "./listen.ts";
 
@@ -100,10 +101,10 @@ function ok(body: object): AdminAnswer {
 }
 
 function problem(status: number, detail: string): AdminAnswer {
-  return { status, body: { type: "about:blank", title: STATUS_CODES[status], status, detail } };
+  return { status, body: problemOf(status, detail) };
 }
 
 function send(res: ServerResponse, { status, body }: AdminAnswer): void {
-  res.writeHead(status, { "content-type": status === 200 ? "application/json" : "application/problem+json" });
+  res.writeHead(status, { "content-type": status === 200 ? "application/json" : PROBLEM_TYPE });
   res.end(JSON.stringify(body));
 }

@@ -1,11 +1,11 @@
 /** The answer of a module, written to a response of Node's server. */
 import { type ServerResponse, STATUS_CODES } from "node:http";
 import type { NativeResponse } from "@tenon/native";
+import { PROBLEM_TYPE, problemOf } from "../../problem.ts";
 import type { Abortable } from "../request-body.ts";
 import type { PieceSource } from "../streamed-body.ts";
 import { hopByHop, type Outgoing } from "./incoming.ts";
 import { discard } from "./incoming-body.ts";
-import { PROBLEM_TYPE, problemOf } from "./problem.ts";
 
 /** Bytes that are written at once. */
 const PIECE = 64 * 1024;

@@ -1,4 +1,4 @@
-/** Problem details (RFC 9457) of the embedding program's server. */
+/** Problem details (RFC 9457) of the servers in this package. */
 import { STATUS_CODES } from "node:http";
 
 export const PROBLEM_TYPE = "application/problem+json";
