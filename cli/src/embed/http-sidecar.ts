@@ -1,6 +1,6 @@
 /** The class `HttpSidecar`: a third party's API behind a sidecar of this process. */
 import type { Sidecar as NativeSidecar } from "@tenon/native";
-import { fromNative, native } from "../native.ts";
+import { startNative } from "./native-sidecar.ts";
 
 /** Options of {@link HttpSidecar.start}. */
 export interface HttpSidecarOptions {
@@ -47,9 +47,8 @@ export class HttpSidecar {
    * @throws TenonError `CONFIG`, `ADDRESS_IN_USE` or `LISTEN`; no error contains a credential
    */
   static async start(options: HttpSidecarOptions): Promise<HttpSidecar> {
-    const { upstream, listen, token, insecure, logLevel, logFormat, ...settings } = options;
-    const started = native().Sidecar.start(JSON.stringify({ run: "http", url: upstream, ...settings }), options);
-    return new HttpSidecar(await fromNative(started));
+    const { upstream, ...others } = options;
+    return new HttpSidecar(await startNative({ run: "http", url: upstream }, others));
   }
 
   /** Its address in the form of `tenon.toml`: `unix:///run/stripe.sock` or `http://127.0.0.1:7004`. */

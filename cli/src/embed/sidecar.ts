@@ -2,8 +2,9 @@
 import type { Sidecar as NativeSidecar } from "@tenon/native";
 import type { Reply } from "../ask.ts";
 import { defaultCacheFolder } from "../cache-folder.ts";
-import { fromNative, native } from "../native.ts";
+import { fromNative } from "../native.ts";
 import { requireHere } from "../package.ts";
+import { startNative } from "./native-sidecar.ts";
 import type { SidecarKind } from "./sidecar-kinds.ts";
 
 export type { SidecarKind } from "./sidecar-kinds.ts";
@@ -61,12 +62,9 @@ export class Sidecar {
    * @throws TenonError `CONFIG`, `BACKEND`, `FOLDER`, `ADDRESS_IN_USE` or `LISTEN`; none has a password in it
    */
   static async start(options: SidecarOptions): Promise<Sidecar> {
-    const { kind, listen, token, insecure, logLevel, logFormat, ...settings } = options;
-    const started = native().Sidecar.start(JSON.stringify({ run: kind, ...settings }), {
-      ...options,
-      ...(kind === "sql" ? { grammar: grammarFile(), cacheDir: defaultCacheFolder() } : {}),
-    });
-    return new Sidecar(await fromNative(started));
+    const { kind, ...others } = options;
+    const grammar = kind === "sql" ? { grammar: grammarFile(), cacheDir: defaultCacheFolder() } : {};
+    return new Sidecar(await startNative({ run: kind }, others, grammar));
   }
 
   /**
