@@ -1,7 +1,6 @@
 /** Drizzle on PostgreSQL: the session of its `pg-proxy`, with transactions and batches. */
 import { type DrizzleConfig, is, Param, type Query, type SQL, type TablesRelationalConfig } from "drizzle-orm";
 import type { BatchItem, BatchResponse } from "drizzle-orm/batch";
-import { NoopCache } from "drizzle-orm/cache/core";
 import {
   PgDialect,
   PgPreparedQuery,
@@ -19,12 +18,14 @@ import { castOf, decoderOf, encode, encodingColumn, withTexts } from "./postgres
 import { isMapped, mapped, mappedResult, type Prepared, statementOf } from "./prepared.ts";
 import {
   type BatchQuery,
-  loggerOf,
+  batched,
+  completed,
+  logged,
   type Metadata,
   type Schema,
   type SessionOptions,
   schemaOf,
-  withCache,
+  sessionOptions,
 } from "./session.ts";
 
 /** Drizzle's database on PostgreSQL. */
@@ -40,15 +41,9 @@ export function drizzlePostgres<Schema extends Record<string, unknown>>(
 ): TenonPgDatabase<Schema> {
   const dialect = new SidecarDialect(config.casing === undefined ? {} : { casing: config.casing });
   const schema = schemaOf(config.schema);
-  const session = new Session(new Connection("postgres"), dialect, schema, {
-    logger: loggerOf(config.logger),
-    cache: config.cache ?? new NoopCache(),
-  });
+  const session = new Session(new Connection("postgres"), dialect, schema, sessionOptions(config));
   const Database = PgRemoteDatabase as unknown as new (...given: unknown[]) => TenonPgDatabase<Schema>;
-  const database = new Database(dialect, session, schema);
-  database.batch = ((queries: readonly BatchQuery[]) => session.batch(queries)) as typeof database.batch;
-  withCache(database, config.cache);
-  return database;
+  return completed(new Database(dialect, session, schema), session, config);
 }
 
 /** The facts about a statement's values that its SQL lacks. */
@@ -138,16 +133,10 @@ class Session extends PgSession<PgRemoteQueryResultHKT, Record<string, unknown>,
 
   /** Runs statements in one request. */
   async batch(queries: readonly BatchQuery[]): Promise<unknown[]> {
-    const built = queries.map((query) => query._prepare());
-    const statements = built.map((each) => statementOf(each.prepared ?? this.#raw(each.getQuery())));
-    for (const { sql, params } of statements) this.#options.logger.logQuery(sql, [...params]);
-    const results = await this.#connection.batch(statements);
-    return results.map((result, index) => built[index]?.mapResult(result, true));
-  }
-
-  /** A statement of `db.execute`, which Drizzle hands over without what prepares it. */
-  #raw(query: Query): Pick<Prepared, "query" | "encoders" | "encode"> {
-    return { query, encoders: this.#dialect.notesOf(query)?.encoders ?? [], encode };
+    // A statement of `db.execute` is not prepared.
+    return await batched(this.#connection, queries, this.#options, (query) =>
+      statementOf({ query, encoders: this.#dialect.notesOf(query)?.encoders ?? [], encode }),
+    );
   }
 
   override async transaction<T>(
@@ -199,9 +188,8 @@ class Statement<T extends PreparedQueryConfig> extends PgPreparedQuery<T> {
 
   override async execute(given?: Record<string, unknown>): Promise<T["execute"]> {
     const { prepared } = this;
-    const statement = statementOf(prepared, given);
+    const statement = logged(statementOf(prepared, given), this.#options);
     const { sql, params } = statement;
-    this.#options.logger.logQuery(sql, [...params]);
     const cached = this as unknown as WithCache;
     if (!isMapped(prepared)) return await cached.queryWithCache(sql, params, () => this.#connection.objects(statement));
     const rows = await cached.queryWithCache(sql, params, () => this.#connection.arrays(statement));

@@ -2,6 +2,7 @@
 import {
   createTableRelationsHelpers,
   DefaultLogger,
+  type DrizzleConfig,
   extractTablesRelationalConfig,
   type Logger,
   NoopLogger,
@@ -9,17 +10,54 @@ import {
   type RelationalSchemaConfig,
   type TablesRelationalConfig,
 } from "drizzle-orm";
-import type { Cache } from "drizzle-orm/cache/core";
-import type { Prepared } from "./prepared.ts";
+import { type Cache, NoopCache } from "drizzle-orm/cache/core";
+import type { Connection, GivenStatement } from "./connection.ts";
+import { type Prepared, statementOf } from "./prepared.ts";
 
-/** Makes the cache's `onMutate` reachable, as Drizzle's drivers do. */
-export function withCache(database: object, cache: Cache | undefined): void {
-  const given = database as { $cache?: unknown };
-  if (cache !== undefined) given.$cache = Object.assign(cache, { invalidate: cache.onMutate });
+/** Reads the options of the database that concern its session. */
+export function sessionOptions({ logger, cache }: DrizzleConfig<Record<string, unknown>>): SessionOptions {
+  return { logger: loggerOf(logger), cache: cache ?? new NoopCache() };
 }
 
-/** Reads the option `logger`. */
-export function loggerOf(given: boolean | Logger | undefined): Logger {
+/** Adds `batch` to a database, and makes the cache's `onMutate` reachable, as Drizzle's drivers do. */
+export function completed<Database extends object>(
+  database: Database,
+  session: { batch(queries: readonly BatchQuery[]): Promise<unknown[]> },
+  { cache }: DrizzleConfig<Record<string, unknown>>,
+): Database {
+  return Object.assign(database, {
+    batch: (queries: readonly BatchQuery[]) => session.batch(queries),
+    ...(cache !== undefined && { $cache: Object.assign(cache, { invalidate: cache.onMutate }) }),
+  });
+}
+
+/** Notes a statement in the log. */
+export function logged<Statement extends GivenStatement>(statement: Statement, { logger }: SessionOptions): Statement {
+  logger.logQuery(statement.sql, [...statement.params]);
+  return statement;
+}
+
+/**
+ * Runs statements in one request.
+ *
+ * @param raw makes a statement of a query that Drizzle hands over without what prepares it
+ */
+export async function batched(
+  connection: Connection,
+  queries: readonly BatchQuery[],
+  options: SessionOptions,
+  raw: (query: Query) => GivenStatement,
+): Promise<unknown[]> {
+  const built = queries.map((query) => query._prepare());
+  const statements = built.map((each) =>
+    each.prepared === undefined ? raw(each.getQuery()) : statementOf(each.prepared),
+  );
+  for (const statement of statements) logged(statement, options);
+  const results = await connection.batch(statements);
+  return results.map((result, index) => built[index]?.mapResult(result, true));
+}
+
+function loggerOf(given: boolean | Logger | undefined): Logger {
   if (given === true) return new DefaultLogger();
   return given === false || given === undefined ? new NoopLogger() : given;
 }

@@ -1,7 +1,6 @@
 /** Drizzle on SQLite: the session of its `sqlite-proxy`, with transactions and batches. */
 import type { DrizzleConfig, Query, SQL, TablesRelationalConfig } from "drizzle-orm";
 import type { BatchItem, BatchResponse } from "drizzle-orm/batch";
-import { NoopCache } from "drizzle-orm/cache/core";
 import {
   BaseSQLiteDatabase,
   SQLiteAsyncDialect,
@@ -16,12 +15,14 @@ import { decodingColumn, type RelationalSelection, type SelectedField, type With
 import { type Decode, isMapped, mapped, type Prepared, statementOf, toBytes } from "./prepared.ts";
 import {
   type BatchQuery,
-  loggerOf,
+  batched,
+  completed,
+  logged,
   type Metadata,
   type Schema,
   type SessionOptions,
   schemaOf,
-  withCache,
+  sessionOptions,
 } from "./session.ts";
 
 /** The result of a statement that was run for its changes. */
@@ -47,15 +48,9 @@ export function drizzleSqlite<Schema extends Record<string, unknown>>(
 ): TenonSqliteDatabase<Schema> {
   const dialect = new SidecarDialect(config.casing === undefined ? {} : { casing: config.casing });
   const schema = schemaOf(config.schema);
-  const session = new Session(new Connection("sqlite"), dialect, schema, {
-    logger: loggerOf(config.logger),
-    cache: config.cache ?? new NoopCache(),
-  });
+  const session = new Session(new Connection("sqlite"), dialect, schema, sessionOptions(config));
   const Database = BaseSQLiteDatabase as unknown as new (...given: unknown[]) => TenonSqliteDatabase<Schema>;
-  const database = new Database("async", dialect, session, schema);
-  database.batch = ((queries: readonly BatchQuery[]) => session.batch(queries)) as typeof database.batch;
-  withCache(database, config.cache);
-  return database;
+  return completed(new Database("async", dialect, session, schema), session, config);
 }
 
 /** Drizzle's dialect, which also notes the columns of relational queries. */
@@ -116,13 +111,7 @@ class Session extends SQLiteSession<"async", RunResult, Record<string, unknown>,
 
   /** Runs statements in one request. */
   async batch(queries: readonly BatchQuery[]): Promise<unknown[]> {
-    const built = queries.map((query) => query._prepare());
-    const statements = built.map((each) =>
-      each.prepared === undefined ? each.getQuery() : statementOf(each.prepared),
-    );
-    for (const { sql, params } of statements) this.#options.logger.logQuery(sql, [...params]);
-    const results = await this.#connection.batch(statements);
-    return results.map((result, index) => built[index]?.mapResult(result, true));
+    return await batched(this.#connection, queries, this.#options, (query) => query);
   }
 
   override async transaction<T>(run: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -231,9 +220,8 @@ class Statement extends SQLitePreparedQuery<{
     given: Record<string, unknown> | undefined,
     ask: (statement: GivenStatement) => Promise<T>,
   ): Promise<T> {
-    const statement = statementOf(this.prepared, given);
+    const statement = logged(statementOf(this.prepared, given), this.#options);
     const { sql, params } = statement;
-    this.#options.logger.logQuery(sql, [...params]);
     return await (this as unknown as WithCache).queryWithCache(sql, params, () => ask(statement));
   }
 
