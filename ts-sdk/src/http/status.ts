@@ -24,6 +24,19 @@ export function reasonPhrase(status: number): string {
   return PHRASES[status < 500 ? 0 : 1]?.[status % 100] || (status < 500 ? "Client Error" : "Server Error");
 }
 
+/** The reason phrases of usual answers that are no errors. */
+export const PHRASES_BELOW_400: Readonly<Record<number, string>> = {
+  201: "Created",
+  202: "Accepted",
+  204: "No Content",
+  301: "Moved Permanently",
+  302: "Found",
+  303: "See Other",
+  304: "Not Modified",
+  307: "Temporary Redirect",
+  308: "Permanent Redirect",
+};
+
 /** Reports whether an answer with this status never has a body (RFC 9110 section 6.4.1). */
 export function isBodiless(status: number | undefined): boolean {
   return status === 204 || status === 205 || status === 304;

@@ -1,5 +1,7 @@
 /** Makes the request of a tool call from its arguments and from the request that carries it. */
 import { decodeBase64 } from "../encoding/base64.ts";
+import { escapedName } from "../encoding/form-name.ts";
+import { joinBytes } from "../http/bytes.ts";
 import { encodeValue } from "../http/headers.ts";
 import type { InputError } from "../http/problem.ts";
 import { decodeUtf8Leniently, encodeUtf8 } from "../platform.ts";
@@ -137,7 +139,7 @@ function multipart(entries: readonly (readonly [string, unknown])[], refuse: Ref
   const parts: { head: string; bytes: Uint8Array }[] = [];
   for (const [field, value] of entries) {
     for (const item of present(value)) {
-      const disposition = `content-disposition: form-data; name="${quoted(field)}"`;
+      const disposition = `content-disposition: form-data; name="${escapedName(field)}"`;
       if (typeof item !== "object") {
         parts.push({ head: disposition, bytes: encodeUtf8(textOf(item)) });
         continue;
@@ -148,7 +150,7 @@ function multipart(entries: readonly (readonly [string, unknown])[], refuse: Ref
       if (bytes === undefined || !isType)
         refuse(field, "format", 'must have "data" in base64, and a media type as "type"');
       else {
-        const head = `${disposition}; filename="${quoted(textOf(name))}"\r\ncontent-type: ${type}`;
+        const head = `${disposition}; filename="${escapedName(textOf(name))}"\r\ncontent-type: ${type}`;
         parts.push({ head, bytes });
       }
     }
@@ -161,26 +163,14 @@ function multipart(entries: readonly (readonly [string, unknown])[], refuse: Ref
     bytes,
     encodeUtf8("\r\n"),
   ]);
+  pieces.push(encodeUtf8(`--${boundary}--\r\n`));
   return {
     type: `multipart/form-data; boundary=${boundary}`,
-    bytes: joined([...pieces, encodeUtf8(`--${boundary}--\r\n`)]),
+    bytes: joinBytes(
+      pieces,
+      pieces.reduce((sum, { length }) => sum + length, 0),
+    ),
   };
-}
-
-/** Joins pieces of bytes. */
-export function joined(pieces: readonly Uint8Array[]): Uint8Array {
-  const all = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    all.set(piece, at);
-    at += piece.length;
-  }
-  return all;
-}
-
-/** The escapes of browsers (HTML, "multipart form data"). */
-function quoted(text: string): string {
-  return text.replaceAll("\r", "%0D").replaceAll("\n", "%0A").replaceAll('"', "%22");
 }
 
 function present(value: unknown): unknown[] {

@@ -1,12 +1,12 @@
 /** Converts a route's answer to the result of a tool call. */
 import { BODY, CANCEL, NEXT, streamKey } from "../abi.ts";
 import { encodeBase64 } from "../encoding/base64.ts";
+import { joinBytes } from "../http/bytes.ts";
 import { mediaTypeOf } from "../http/media-type.ts";
 import { type ProblemDetails, problem } from "../http/problem.ts";
-import { reasonPhrase } from "../http/status.ts";
+import { PHRASES_BELOW_400, reasonPhrase } from "../http/status.ts";
 import { decodeUtf8, decodeUtf8Leniently, platform, type StreamStep } from "../platform.ts";
 import type { RawResponse } from "../raw.ts";
-import { joined } from "./build-request.ts";
 import { MAX_COLLECTED } from "./limits.ts";
 import { isObject } from "./messages.ts";
 import type { ToolEntry } from "./types.ts";
@@ -75,7 +75,7 @@ export async function readAnswer(raw: RawResponse, pieces?: AsyncIterable<Uint8A
     if (size > MAX_COLLECTED) throw problem(502, `The streamed answer has more than ${MAX_COLLECTED} bytes.`);
     all.push(piece);
   }
-  return { status, type, headers, body: joined(all) };
+  return { status, type, headers, body: joinBytes(all, size) };
 }
 
 /** The result for problem details. */
@@ -113,7 +113,7 @@ export function resultOf(answer: Answered, tool: ToolEntry, uri: string, isModer
   }
   if (body === undefined || body.length === 0) {
     const location = headerOf(answer, "location");
-    const line = `${status} ${PHRASES[status] ?? "Success"}${location === undefined ? "" : `, location: ${location}`}`;
+    const line = `${status} ${PHRASES_BELOW_400[status] ?? "Success"}${location === undefined ? "" : `, location: ${location}`}`;
     return `"content":[${textContent(line)}]`;
   }
   if (text !== undefined) return `"content":[${textContent(type === "text/event-stream" ? dataOf(text) : text)}]`;
@@ -125,18 +125,6 @@ export function resultOf(answer: Answered, tool: ToolEntry, uri: string, isModer
   }
   return `"content":[{"type":"resource","resource":{"uri":${JSON.stringify(uri)},"mimeType":${mimeType},"blob":${data}}}]`;
 }
-
-const PHRASES: Readonly<Record<number, string>> = {
-  201: "Created",
-  202: "Accepted",
-  204: "No Content",
-  301: "Moved Permanently",
-  302: "Found",
-  303: "See Other",
-  304: "Not Modified",
-  307: "Temporary Redirect",
-  308: "Permanent Redirect",
-};
 
 function textContent(text: string): string {
   return `{"type":"text","text":${JSON.stringify(text)}}`;

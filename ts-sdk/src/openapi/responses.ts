@@ -1,5 +1,5 @@
 import type { App } from "../app/app.ts";
-import { reasonPhrase } from "../http/status.ts";
+import { PHRASES_BELOW_400, reasonPhrase } from "../http/status.ts";
 import type { Middleware } from "../middleware/types.ts";
 import { answersOf } from "../routing/answers.ts";
 import type { Operation } from "../routing/operation.ts";
@@ -13,22 +13,14 @@ export interface ResponseObject {
   readonly content?: Readonly<Record<string, { readonly schema: SchemaObject }>>;
 }
 
-/** The first four texts are the specification's, the others the registry's (RFC 9110 section 15). */
+/** The text of 200 is the specification's, the others are the registry's (RFC 9110 section 15). */
 const DESCRIPTIONS: Readonly<Record<number, string>> = {
+  ...PHRASES_BELOW_400,
   200: "Success",
-  201: "Created",
-  202: "Accepted",
-  204: "No Content",
   203: "Non-Authoritative Information",
   205: "Reset Content",
   206: "Partial Content",
   300: "Multiple Choices",
-  301: "Moved Permanently",
-  302: "Found",
-  303: "See Other",
-  304: "Not Modified",
-  307: "Temporary Redirect",
-  308: "Permanent Redirect",
 };
 
 /** The responses of an operation: its declared answers, and the two classes of errors. */

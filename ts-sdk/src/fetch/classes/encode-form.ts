@@ -1,4 +1,5 @@
 /** Encodes `FormData` as `multipart/form-data` (HTML Standard, section 4.10.22.7). */
+import { escapedName } from "../../encoding/form-name.ts";
 import { encodeUtf8, platform } from "../../platform.ts";
 import type { BlobLike, BodyPart } from "./body.ts";
 
@@ -12,13 +13,13 @@ export function encodeForm(form: FormEntries): { readonly parts: readonly BodyPa
   // Texts in a row become one part.
   let text = "";
   for (const [name, value] of form) {
-    text += `--${boundary}\r\nContent-Disposition: form-data; name="${escaped(withLineBreaks(name))}"`;
+    text += `--${boundary}\r\nContent-Disposition: form-data; name="${escapedName(withLineBreaks(name))}"`;
     if (typeof value === "string") {
       text += `\r\n\r\n${withLineBreaks(value)}\r\n`;
       continue;
     }
     const type = value.type || "application/octet-stream";
-    text += `; filename="${escaped(value.name)}"\r\nContent-Type: ${type}\r\n\r\n`;
+    text += `; filename="${escapedName(value.name)}"\r\nContent-Type: ${type}\r\n\r\n`;
     parts.push(encodeUtf8(text), value);
     text = "\r\n";
   }
@@ -29,9 +30,3 @@ export function encodeForm(form: FormEntries): { readonly parts: readonly BodyPa
 function withLineBreaks(text: string): string {
   return text.replace(/\r\n?|\n/g, "\r\n");
 }
-
-function escaped(text: string): string {
-  return text.replace(/[\n\r"]/g, (found) => ESCAPES[found] as string);
-}
-
-const ESCAPES: Readonly<Record<string, string>> = { "\n": "%0A", "\r": "%0D", '"': "%22" };
