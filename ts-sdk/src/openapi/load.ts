@@ -5,6 +5,7 @@ import { compileFunction } from "node:vm";
 import { type BuildFailure, buildSync, type Message } from "esbuild";
 import { appKey, buildingKey } from "../abi.ts";
 import type { App } from "../app/app.ts";
+import { kindOf } from "../kind-of.ts";
 import { platform } from "../platform.ts";
 import { runAwaiting } from "./awaiting.ts";
 import { OpenApiError } from "./errors.ts";
@@ -214,17 +215,6 @@ function absent(name: string): unknown {
 /** Thrown for an import of a module of Node that a handler lacks. */
 class AbsentModule extends TypeError {
   override readonly name = "TypeError";
-}
-
-/** Names the kind of a value, as a build does (`cli/src/build/entry.ts`). */
-function kindOf(value: unknown): string {
-  if (value === null || value === undefined) return String(value);
-  if (typeof value === "function") return String(value).startsWith("class") ? "a class" : "a function";
-  if (typeof value !== "object") return `a ${typeof value}`;
-  const [kind] = /\w+(?=]$)/.exec(Object.prototype.toString.call(value)) ?? [];
-  if (kind !== "Object") return `${/^[AEIO]/.test(String(kind)) ? "an" : "a"} ${kind}`;
-  const keys = Object.keys(value).slice(0, 5).join(", ");
-  return keys === "" ? "an object without properties" : `an object with ${keys}`;
 }
 
 function shownAt({ file, line, column }: SourcePlace): string {
