@@ -1,7 +1,7 @@
 /** Ciphers of `node:crypto`: AES in the modes GCM, CBC and CTR, computed by compiled functions. They are no streams. */
 import { Buffer } from "./buffer.ts";
 import { type Bytes, bytesOf, type Data, type KeyObject, outputOf, timingSafeEqual } from "./crypto-data.ts";
-import { type Block, symmetric as compiled, type Symmetric } from "./symmetric.ts";
+import { symmetric as compiled, type Symmetric } from "./symmetric.ts";
 
 const nameOf = /^aes-?(128|192|256)-(gcm|cbc|ctr)$/;
 
@@ -140,7 +140,7 @@ function counting({ symmetric, key }: Arguments, start: Bytes, bits: number): Pi
       const counter = advanced(start, Math.floor(done / 16), bits);
       const skipped = done % 16;
       done += data.length;
-      const call = (block: Block) => symmetric.ctr(block, key.length, bits, data.length, skipped);
+      const call = (block: Uint8Array) => symmetric.ctr(block, key.length, bits, data.length, skipped);
       return symmetric.withBlock([key, counter, data], call, ({ part }) => part(2)) as Bytes;
     },
   };
@@ -160,7 +160,7 @@ function advanced(block: Bytes, count: number, bits: number): Bytes {
 
 function gcm(given: Arguments): Mode {
   const { symmetric, key, start, isSealing, tagLength } = given;
-  const call = (block: Block) => symmetric.gcmCounter(block, key.length, start.length);
+  const call = (block: Uint8Array) => symmetric.gcmCounter(block, key.length, start.length);
   const first = symmetric.withBlock([key, start, 16], call, ({ part }) => part(2)) as Bytes;
   const stream = counting(given, advanced(first, 1, 32), 32);
   const sealed: Uint8Array[] = [];
@@ -201,7 +201,7 @@ function cbc({ symmetric, key, start, isSealing }: Arguments): Mode {
   const call = (data: Bytes, padded: boolean): Uint8Array => {
     const parts = isSealing ? [key, vector, data, 16] : [key, vector, data];
     const run = isSealing ? symmetric.cbcEncrypt : symmetric.cbcDecrypt;
-    const own = (block: Block) => run(block, key.length, data.length, padded ? 1 : 0);
+    const own = (block: Uint8Array) => run(block, key.length, data.length, padded ? 1 : 0);
     // The padding stands behind the data.
     return symmetric.withBlock(parts, own, ({ result, part }) => part(2, result)) as Bytes;
   };

@@ -3,6 +3,7 @@ import { argon2d, argon2i, argon2id } from "@noble/hashes/argon2.js";
 import { hkdf as nobleHkdf } from "@noble/hashes/hkdf.js";
 import { pbkdf2 as noblePbkdf2 } from "@noble/hashes/pbkdf2.js";
 import { scrypt as nobleScrypt } from "@noble/hashes/scrypt.js";
+import type { Part } from "../platform/crypto/block.ts";
 import {
   answered,
   bytesOf,
@@ -13,7 +14,7 @@ import {
   type KeyObject,
   outputOf,
 } from "./crypto-data.ts";
-import { type Block, symmetric as compiled, type Part, type Symmetric } from "./symmetric.ts";
+import { symmetric as compiled, type Symmetric } from "./symmetric.ts";
 
 /** Hash functions of the compiled functions, with their numbers. */
 const numbers: Readonly<Record<string, number>> = { sha1: 1, sha256: 256, sha384: 384, sha512: 512 };
@@ -23,7 +24,7 @@ export function derivedBy(symmetric: Symmetric | undefined) {
   /** Calls a function whose output is the last part; undefined when that is not possible. */
   const computed = (
     parts: readonly Part[],
-    call: (block: Block, symmetric: Symmetric) => number,
+    call: (block: Uint8Array, symmetric: Symmetric) => number,
   ): Uint8Array | undefined => {
     return symmetric?.withBlock(
       parts,

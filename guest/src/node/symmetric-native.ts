@@ -3,6 +3,15 @@ import { argon2, cbcDecrypt, cbcEncrypt, ctr, gcmCounter, gcmTag, hkdf, pbkdf2, 
 import { withBlock } from "../platform/crypto/block.ts";
 import type { Symmetric } from "./symmetric.ts";
 
-const functions = { argon2, cbcDecrypt, cbcEncrypt, ctr, gcmCounter, gcmTag, hkdf, pbkdf2, scrypt };
-
-export const symmetric = { ...functions, withBlock } as unknown as Symmetric;
+export const symmetric: Symmetric = {
+  argon2,
+  cbcDecrypt,
+  cbcEncrypt,
+  ctr,
+  gcmCounter,
+  gcmTag,
+  hkdf,
+  pbkdf2,
+  scrypt,
+  withBlock,
+};

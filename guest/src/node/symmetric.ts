@@ -3,48 +3,13 @@
  * place of this file (`cli/src/build/node-modules.ts`).
  */
 
-/** An input, or the length of an output. */
-export type Part = Uint8Array | number;
-/** A block of arguments: its address, or its bytes. */
-export interface Block {
-  readonly brand: unique symbol;
-}
+import type * as engine from "tenon:engine";
+import type { withBlock } from "../platform/crypto/block.ts";
 
 /** The functions take a block of arguments one after the other, and their lengths (`crates/engine/platform/crypto`). */
-export interface Symmetric {
-  withBlock<Result>(
-    parts: readonly Part[],
-    call: (block: Block) => number,
-    use: (called: { readonly result: number; part(index: number, length?: number): Uint8Array<ArrayBuffer> }) => Result,
-  ): Result | undefined;
-  ctr(block: Block, key: number, bits: number, data: number, skipped: number): number;
-  cbcEncrypt(block: Block, key: number, data: number, padded: number): number;
-  cbcDecrypt(block: Block, key: number, data: number, padded: number): number;
-  gcmCounter(block: Block, key: number, nonce: number): number;
-  gcmTag(block: Block, key: number, nonce: number, extra: number, data: number, tag: number): number;
-  hkdf(block: Block, hash: number, key: number, salt: number, info: number, out: number): number;
-  pbkdf2(block: Block, hash: number, password: number, salt: number, rounds: number, out: number): number;
-  scrypt(
-    block: Block,
-    password: number,
-    salt: number,
-    logCost: number,
-    size: number,
-    parallel: number,
-    out: number,
-  ): number;
-  argon2(
-    block: Block,
-    variant: number,
-    memory: number,
-    passes: number,
-    lanes: number,
-    password: number,
-    salt: number,
-    secret: number,
-    data: number,
-    out: number,
-  ): number;
-}
+export type Symmetric = Pick<
+  typeof engine,
+  "argon2" | "cbcDecrypt" | "cbcEncrypt" | "ctr" | "gcmCounter" | "gcmTag" | "hkdf" | "pbkdf2" | "scrypt"
+> & { readonly withBlock: typeof withBlock };
 
 export const symmetric: Symmetric | undefined = undefined;

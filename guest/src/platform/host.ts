@@ -3,19 +3,9 @@
  * before all others, and the top level runs while `buildingKey` is set.
  */
 
-import {
-  cancelCall,
-  cancelStream,
-  origin,
-  readStream,
-  startCall,
-  startStream,
-  streamHead,
-  streamRoom,
-  variables,
-  writeStream,
-} from "tenon:engine";
+import { cancelCall, origin, startCall, variables } from "tenon:engine";
 import { buildingKey, callStreamsKey, callsKey, cancelKey, originKey, variablesKey } from "@tenon/sdk/abi";
+import { callStreams } from "./call-streams.ts";
 
 export { getEnvironment } from "tenon:engine";
 
@@ -26,13 +16,6 @@ const set = (key: symbol, value: unknown) => Reflect.set(globalThis, key, value)
 set(buildingKey, new Map());
 set(callsKey, startCall);
 set(cancelKey, cancelCall);
-set(callStreamsKey, {
-  start: startStream,
-  head: streamHead,
-  read: readStream,
-  write: writeStream,
-  room: streamRoom,
-  cancel: cancelStream,
-});
+set(callStreamsKey, callStreams);
 set(variablesKey, variables);
 set(originKey, origin);
