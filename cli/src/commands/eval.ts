@@ -5,21 +5,28 @@ import { type Command, InvalidArgumentError } from "commander";
 import { exitCode, systemReason, TenonError } from "../errors.ts";
 import { exitOnInterrupt } from "../lifecycle.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
+import { type SandboxLimits, sandboxLimits } from "../sandbox/limits.ts";
 import type { Evaluated, EvaluationError } from "../sandbox/sandbox.ts";
 import type { Terminal } from "../terminal.ts";
 
-interface Options extends CommonOptions {
+/** The limits that have options. */
+const limits = {
+  cpuMs: ["--cpu-ms <n>", "processor time"],
+  wallMs: ["--wall-ms <n>", "time, waiting included"],
+  memoryBytes: ["--memory-bytes <n>", "memory"],
+  calls: ["--calls <n>", "outbound calls"],
+  outputBytes: ["--output-bytes <n>", "size of the value"],
+  logBytes: ["--log-bytes <n>", "size of the log"],
+} as const;
+
+const limitNames = Object.keys(limits) as (keyof typeof limits)[];
+
+interface Options extends CommonOptions, Pick<SandboxLimits, keyof typeof limits> {
   readonly eval?: string;
   readonly input?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly allow?: readonly string[];
   readonly json?: boolean;
-  readonly cpuMs?: number;
-  readonly wallMs?: number;
-  readonly memoryBytes?: number;
-  readonly calls?: number;
-  readonly outputBytes?: number;
-  readonly logBytes?: number;
 }
 
 /** `tenon eval`: evaluates a script in a sandbox, and prints its value. */
@@ -35,14 +42,12 @@ export function evalCommand(program: Command): void {
     .option("-e, --eval <source>", "the script itself, in place of a file")
     .option("--input <json>", "the input; - reads it from standard input")
     .option("--env <name=value>", "a variable for process.env; may be repeated", variable)
-    .option("--allow <host>", "a host that the script may fetch from, with its port; may be repeated", collect)
-    .option("--cpu-ms <n>", "processor time (1000)", whole)
-    .option("--wall-ms <n>", "time, waiting included (30000)", whole)
-    .option("--memory-bytes <n>", "memory (67108864)", whole)
-    .option("--calls <n>", "outbound calls (100)", whole)
-    .option("--output-bytes <n>", "size of the value (1048576)", whole)
-    .option("--log-bytes <n>", "size of the log (65536)", whole)
-    .option("--json", "print the whole result, with its log and usage");
+    .option("--allow <host>", "a host that the script may fetch from, with its port; may be repeated", collect);
+  for (const name of limitNames) {
+    const [flag, text] = limits[name];
+    command.option(flag, `${text} (${sandboxLimits[name].default})`, whole);
+  }
+  command.option("--json", "print the whole result, with its log and usage");
   withCommonOptions(command).action(async (file: string | undefined, options: Options) => {
     exitOnInterrupt();
     const terminal = terminalFor(options);
@@ -50,10 +55,9 @@ export function evalCommand(program: Command): void {
     const input = await inputOf(options);
     const { Runtime } = await import("../embed/runtime.ts");
     await using runtime = await Runtime.create({ modules: {} });
-    const { cpuMs, wallMs, memoryBytes, calls, outputBytes, logBytes, env = {}, allow = [] } = options;
-    const given = { cpuMs, wallMs, memoryBytes, calls, outputBytes, logBytes };
-    const limits = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-    await using sandbox = await runtime.sandbox({ limits, env, outbound: { allow } }).catch(asUsage);
+    const { env = {}, allow = [] } = options;
+    const given: SandboxLimits = Object.fromEntries(limitNames.map((name) => [name, options[name]]));
+    await using sandbox = await runtime.sandbox({ limits: given, env, outbound: { allow } }).catch(asUsage);
     const done = await sandbox.evaluate(source, { input });
     print(done, file === undefined || file === "-" ? "script.ts" : basename(file), options.json === true, terminal);
     if (!done.ok) process.exitCode = exitCode.failed;
