@@ -528,7 +528,7 @@ export interface NativePolicy {
   mount?: string
   /** The host name for which it is served. */
   host?: string
-  /** What its requests may use together in a period; left out, there is no bound. */
+  /** Bounds of the use of its requests together, each in a period; left out, there is none. */
   budget?: NativeBudget
 }
 

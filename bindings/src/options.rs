@@ -92,7 +92,7 @@ pub struct NativePolicy {
     pub mount: Option<String>,
     /// The host name for which it is served.
     pub host: Option<String>,
-    /// What its requests may use together in a period; left out, there is no bound.
+    /// Bounds of the use of its requests together, each in a period; left out, there is none.
     pub budget: Option<NativeBudget>,
 }
 

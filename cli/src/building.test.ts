@@ -16,10 +16,10 @@ test("tenon mcp builds, in the folder of its project, unless it passes messages 
   expect(isBuilding("mcp", ["--url=http://127.0.0.1:3000/run/shop/mcp"])).toBe(false);
   expect(isBuilding("run", ["shop.wasm"])).toBe(false);
   for (const args of [["--project", "/shop"], ["--project=/shop"], ["-C", "/shop"], ["-C/shop"]])
-    expect(projectOf("mcp", ["-q", ...args], "/work")).toBe("/shop");
-  expect(projectOf("mcp", ["--project", "shop"], "/work")).toBe("/work/shop");
-  expect(projectOf("mcp", ["--project"], "/work")).toBe("/work");
-  expect(projectOf("build", ["-C", "/shop"], "/work")).toBe("/work");
+    expect(projectOf("mcp", ["-q", ...args], "/projects")).toBe("/shop");
+  expect(projectOf("mcp", ["--project", "shop"], "/projects")).toBe("/projects/shop");
+  expect(projectOf("mcp", ["--project"], "/projects")).toBe("/projects");
+  expect(projectOf("build", ["-C", "/shop"], "/projects")).toBe("/projects");
 });
 
 test("the package is found from a project's folder, if it has been packed", async () => {

@@ -135,7 +135,7 @@ export interface ModuleOptions {
    * mount without a host.
    */
   readonly host?: string;
-  /** What its requests may use together in a period. Requests are refused while a part is spent. */
+  /** Bounds of the use of its requests together, each in a period. Requests are refused while one is spent. */
   readonly budget?: ModuleBudget;
 }
 

@@ -22,7 +22,7 @@ export type DocumentAnswer = { readonly printed?: string } & (
   | { readonly error: string; readonly code?: ErrorCode; readonly hint?: string }
 );
 
-/** The process, for the documents of several packages. What top levels print goes to standard error. */
+/** The process, for the documents of several packages. Output of top levels goes to standard error. */
 export class DocumentProcess {
   readonly #child: ChildProcess;
   #dump = "";

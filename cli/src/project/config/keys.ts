@@ -305,7 +305,7 @@ export const sections = {
       sidecars: open("Its sidecars, in the place of `[sidecars]`.", sidecarNames, sidecarPlace),
       outbound: section("The hosts that it may call, in the place of `[outbound]`.", { allow: outboundHosts }),
       budget: section(
-        "What its requests may use together: amounts for a `second`, `minute`, `hour` or `day`. While one of them is spent, further " +
+        "Bounds of the use of its requests together: amounts for a `second`, `minute`, `hour` or `day`. While one of them is spent, further " +
           "requests are refused with `Retry-After`; those that run go on, and are charged. Time is divided into windows of the period, " +
           "from the start of the server. Use beyond the amount is taken off the next windows. A part that is left out has no bound.",
         {

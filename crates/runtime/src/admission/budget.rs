@@ -98,7 +98,7 @@ struct State {
     windows: [Option<Window>; BudgetPart::ALL.len()],
     /// The memories of running requests together, in bytes.
     held: u64,
-    /// When that was charged for the last time.
+    /// The time of its last charge.
     held_since: Option<Instant>,
 }
 

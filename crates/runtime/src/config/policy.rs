@@ -24,6 +24,6 @@ pub struct ModulePolicy {
     pub mount: Option<String>,
     /// The host name for which it is served. Without a `mount` that is at `/`.
     pub host: Option<String>,
-    /// What its requests may use together in a period. None is no bound; the server has none either.
+    /// Bounds of the use of its requests together, each in a period. None is no bound; the server has none either.
     pub budget: Option<ModuleBudget>,
 }
