@@ -146,9 +146,11 @@ test("a module that does not load is told, and not called loaded anew", { timeou
   expect(terminal.screen(from)).not.toContain("Reload");
 });
 
-test("until the first build is over its module is answered 503", { timeout: 600_000 }, async () => {
+test("until the first build is over its module is answered 503; an undeclared member is told once", {
+  timeout: 600_000,
+}, async () => {
   const port = await freePort();
-  const at = await project("early", handler('"one"'), `[server]\nport = ${port}\n`);
+  const at = await project("early", handler('"one", ...{ password: "x" }'), `[server]\nport = ${port}\n`);
   const terminal = develop(at);
   const answers = new Set<number>();
   for (;;) {
@@ -161,8 +163,13 @@ test("until the first build is over its module is answered 503", { timeout: 600_
   }
   answers.delete(503);
   expect([...answers]).toEqual([200]);
+  expect((await ask(`http://127.0.0.1:${port}/run/early`, "/")).json()).toEqual({ text: "one" });
   terminal.type("q");
   expect(await terminal.exited()).toBe(0);
+  const warnings = terminal.screen().match(/^.*warning: .*$/gm);
+  expect(warnings).toEqual([
+    expect.stringContaining("warning: index: the response does not declare #/password, so it is not sent"),
+  ]);
 });
 
 test("a first build that fails leaves nothing that serves, and it says so", { timeout: 600_000 }, async () => {

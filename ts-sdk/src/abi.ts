@@ -87,6 +87,11 @@ export const BODY_STREAMED = "streamed";
 /** An answer that waits asks for all that is left of the request's body. */
 export const BODY_WHOLE = "whole";
 
+// Lines of the log.
+
+/** The end of a warning that a response has an undeclared member. The host logs each such warning once. */
+export const NOT_SENT = "so it is not sent";
+
 // Headers of outbound calls.
 
 /**

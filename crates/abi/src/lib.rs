@@ -27,6 +27,9 @@ pub const BODY_STREAMED: &str = "streamed";
 /// Its value for an answer that waits for all that is left of the request's body.
 pub const BODY_WHOLE: &str = "whole";
 
+/// The end of a warning that a response has an undeclared member.
+pub const NOT_SENT: &str = "so it is not sent";
+
 /// The header with which a guest asks why a call got no answer, and gets the reason. The `fetch` of an engine has one error
 /// for every reason. `httpClient` of the SDK asks; any other guest gets the error itself.
 pub const EGRESS: &str = "tenon-egress";

@@ -1,4 +1,5 @@
 /** Warns of members that an answer has and its declaration lacks, in development and in tests. */
+import { NOT_SENT } from "../abi.ts";
 import { platform } from "../platform.ts";
 import type { Operation } from "../routing/operation.ts";
 import type { StandardSchema } from "../schema/standard.ts";
@@ -11,7 +12,7 @@ export function warnOfUndeclared({ name }: Operation, schema: StandardSchema, va
   const found = new Set<string>();
   collect(shapeOf(schema), value, "#", found);
   for (const at of found) {
-    const text = `warning: ${name}: the response does not declare ${at}, so it is not sent`;
+    const text = `warning: ${name}: the response does not declare ${at}, ${NOT_SENT}`;
     if (told.has(text)) continue;
     told.add(text);
     platform.console.error(text);

@@ -15,7 +15,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use tenon_http_server::{Upload, discard_rest};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::whole::{broken_off, check_coding, declared_length, read_within};
+use super::whole::{WHOLE_LIMIT, broken_off, check_coding, declared_length, read_within};
 use crate::config::{Limits, ms, size};
 use crate::instance::meter::Meter;
 use crate::request::client::{Client, Room};
@@ -111,7 +111,7 @@ impl Arriving {
         let begun = check_coding(&parts.headers).and_then(|()| {
             let declared = declared_length(&parts.headers)?;
             if declared.is_some_and(|declared| declared > limits.max_upload_bytes) {
-                return Err(Problem::BodyTooLarge(limits.max_upload_bytes));
+                return Err(Problem::BodyTooLarge(limits.max_upload_bytes, "max_upload_bytes"));
             }
             Ok((declared, client.upload(declared.map(size))?))
         });
@@ -235,19 +235,24 @@ impl Arriving {
             Ok(data) => self.gathered.extend_from_slice(&data),
             Err(frame) => self.trailers = frame.into_trailers().ok(),
         }
-        if read(self) > self.max_bytes { Err(Problem::BodyTooLarge(self.max_bytes)) } else { Ok(()) }
+        if read(self) > self.max_bytes {
+            Err(Problem::BodyTooLarge(self.max_bytes, "max_upload_bytes"))
+        } else {
+            Ok(())
+        }
     }
 
     async fn whole(&mut self) -> Result<Bytes, Problem> {
         let (most, before) = (self.max_whole_bytes, std::mem::take(&mut self.gathered));
+        let too_large = Problem::BodyTooLarge(most, WHOLE_LIMIT);
         let left = self.declared.map(|declared| declared.saturating_sub(self.taken + before.len() as u64));
         if left.is_some_and(|left| left + before.len() as u64 > most) {
-            return Err(Problem::BodyTooLarge(most));
+            return Err(too_large);
         }
         let reading = read_within(Pin::new(&mut self.body), left, most - before.len() as u64, &mut self.room);
         let rest = timeout(ms(self.timeout_ms), reading).await;
         let rest = match rest.unwrap_or(Err(Problem::BodyTimedOut(self.timeout_ms))) {
-            Err(Problem::BodyTooLarge(_)) => return Err(Problem::BodyTooLarge(most)),
+            Err(Problem::BodyTooLarge(..)) => return Err(too_large),
             rest => rest?,
         };
         self.is_ended = true;

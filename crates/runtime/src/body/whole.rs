@@ -48,7 +48,7 @@ where
         let mut begun = false;
         let reading = async {
             if declared.is_some_and(|declared| declared > limits.max_body_bytes) {
-                return Err(Problem::BodyTooLarge(limits.max_body_bytes));
+                return Err(Problem::BodyTooLarge(limits.max_body_bytes, WHOLE_LIMIT));
             }
             let _arriving = client.upload(declared.map(size))?;
             begun = true;
@@ -58,7 +58,7 @@ where
             Ok(read) => read,
             Err(_) => return Err(Problem::BodyTimedOut(limits.body_timeout_ms)),
         };
-        if let Err(Problem::BodyTooLarge(_) | Problem::NoRoom) = &read {
+        if let Err(Problem::BodyTooLarge(..) | Problem::NoRoom) = &read {
             room.clear();
             let waits = !begun && asks_first(headers);
             if !waits && Client::must_send_all(parts.version) {
@@ -69,6 +69,9 @@ where
     });
     reading.await
 }
+
+/// The name of the limit of a body that is read to its end.
+pub(super) const WHOLE_LIMIT: &str = "max_body_bytes";
 
 pub(super) async fn read_within<B>(
     mut body: Pin<&mut B>,
@@ -90,7 +93,7 @@ where
         let Ok(data) = frame.into_data() else { continue };
         let length = read.len() + data.len();
         if length as u64 > limit {
-            return Err(Problem::BodyTooLarge(limit));
+            return Err(Problem::BodyTooLarge(limit, WHOLE_LIMIT));
         }
         room.grow(data.len()).await?;
         if length > read.capacity() {

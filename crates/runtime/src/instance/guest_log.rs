@@ -165,6 +165,10 @@ impl GuestLog {
         }
         let Some(Fit { text, ends_here }) = state.budget.take(&text) else { return };
         self.record(state, stream, text);
+        // The page of `tenon dev` has each request's own.
+        if state.recording.is_some() && self.module.warnings.is_repeated(text) {
+            return;
+        }
         let (module, request_id) = (&*self.module.name, &*state.request_id);
         match stream {
             Stream::Output => tracing::info!(target: "module", module, request_id, "{text}"),

@@ -32,7 +32,7 @@ use crate::instance::caller::Caller;
 use crate::instance::shared_state::SharedState;
 use crate::module::engine::{Abi, Clock, SharedEngine};
 use crate::module::loader::{Loader, Target};
-use crate::telemetry::module_info::ModuleInfo;
+use crate::telemetry::module_info::{ModuleInfo, Warnings};
 use crate::telemetry::source_map::SourceMap;
 
 /// A served component.
@@ -171,7 +171,7 @@ impl Module {
         let metrics = shared_state.metrics.module(&name);
         let source_map = if source.bytes.is_none() { SourceMap::beside(&source.path) } else { SourceMap::none() };
         Ok(Self {
-            info: Arc::new(ModuleInfo { name: name.into(), metrics, source_map }),
+            info: Arc::new(ModuleInfo { name: name.into(), metrics, source_map, warnings: Warnings::default() }),
             clock: Arc::clone(clock),
             shared_state: Arc::clone(shared_state),
             entry,

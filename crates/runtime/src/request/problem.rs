@@ -43,8 +43,8 @@ pub(crate) enum Problem {
     UnknownModule(String),
     /// A path of the runtime's own with another method than GET or HEAD.
     MethodNotAllowed,
-    /// A body beyond the limit, in bytes.
-    BodyTooLarge(u64),
+    /// A body beyond the limit, in bytes, and the limit's name.
+    BodyTooLarge(u64, &'static str),
     /// A body that did not come in time, in milliseconds.
     BodyTimedOut(u64),
     /// Path and query beyond the limit, in bytes.
@@ -86,7 +86,7 @@ impl Problem {
             Self::UnknownCoding => StatusCode::NOT_IMPLEMENTED,
             Self::NotFound | Self::NotServedHere | Self::UnknownModule(_) => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed | Self::NoTunnel => StatusCode::METHOD_NOT_ALLOWED,
-            Self::BodyTooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::BodyTooLarge(..) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::BodyTimedOut(_) => StatusCode::REQUEST_TIMEOUT,
             Self::UrlTooLong(_) => StatusCode::URI_TOO_LONG,
             Self::TooManyHeaders(_) | Self::HeadersTooLarge(_) => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
@@ -109,12 +109,8 @@ impl Problem {
     pub(crate) fn log(&self, request_id: &str) {
         match self {
             Self::Overloaded | Self::NoRoom => tracing::warn!(request_id, "503: {self}"),
-            Self::UnknownModule(_)
-            | Self::BodyTooLarge(_)
-            | Self::BodyTimedOut(_)
-            | Self::Spent(..)
-            | Self::NotLoaded
-            | Self::Loading => {
+            Self::BodyTooLarge(_, name) => tracing::info!(request_id, "413: {self} ({name})"),
+            Self::UnknownModule(_) | Self::BodyTimedOut(_) | Self::Spent(..) | Self::NotLoaded | Self::Loading => {
                 tracing::info!(request_id, "{}: {self}", self.status().as_u16());
             }
             _ => {}
@@ -161,7 +157,7 @@ impl fmt::Display for Problem {
             Self::NotServedHere => f.write_str("this address does not serve that path"),
             Self::UnknownModule(name) => write!(f, "no module is called {name}"),
             Self::MethodNotAllowed => f.write_str("this path answers GET and HEAD only"),
-            Self::BodyTooLarge(limit) => write!(f, "the request body is larger than {limit} bytes"),
+            Self::BodyTooLarge(limit, _) => write!(f, "the request body is larger than {limit} bytes"),
             Self::BodyTimedOut(limit) => write!(f, "the request body did not come within {limit} ms"),
             Self::UrlTooLong(limit) => write!(f, "path and query are longer than {limit} bytes"),
             Self::TooManyHeaders(limit) => write!(f, "the request has more than {limit} headers"),
