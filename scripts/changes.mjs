@@ -27,7 +27,7 @@ const tenon = join(root, "cli/bin/tenon.js");
 const built = join(root, "target/changes");
 const component = (version) => join(built, `v${version}/dist/app.wasm`);
 
-setUp();
+await setUp();
 for (const version of [1, 2]) {
   if (!isStale(`target/changes/v${version}/dist/app.wasm`, ["ts-sdk/dist", "wit", "scripts/changes.mjs"])) continue;
   say(`Building version ${version}`);

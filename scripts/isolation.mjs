@@ -33,7 +33,7 @@ if (!conditions.includes(values.condition)) fail(`there is no condition ${values
 const project = join(root, "scripts/isolation");
 const component = join(project, "dist/isolation.wasm");
 if (!values["no-javascript"]) {
-  setUp();
+  await setUp();
   const sources = [
     "scripts/isolation/src",
     "scripts/isolation/tenon.toml",

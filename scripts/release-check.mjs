@@ -41,7 +41,7 @@ const longest = { build: 3000, start: 1000 };
 const { version } = releasable();
 
 if (values.dist) run("npm", ["run", "build:dist", "--silent", "-w", "@tenon/native"]);
-else setUp();
+else await setUp();
 run("npm", ["run", "build", "--silent"]);
 say("Preparing the engine that is shipped");
 run(process.execPath, ["cli/scripts/pack-engine.mjs", ...(values.dist ? [] : ["--if-stale"])]);

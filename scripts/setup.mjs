@@ -1,6 +1,6 @@
 // Prepares a clone for its commands: packages installed, addon built, TypeScript compiled. A step is skipped when its
 // result is newer than all of its sources. It uses only Node itself, because no package is installed yet.
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,13 +9,22 @@ export const root = fileURLToPath(new URL("..", import.meta.url));
 
 /** Runs a command in the clone. When it fails, ends this process with the command's exit code. */
 export function run(command, args, options = {}) {
+  const status = exitCode(command, args, options);
+  if (status !== 0) end(command, args, status);
+}
+
+/** Runs a command in the clone, and returns its exit code. */
+export function exitCode(command, args, options = {}) {
   const { status, signal, error } = spawnSync(command, args, { cwd: root, stdio: "inherit", ...options });
   if (error?.code === "ENOENT") fail(`${command} is not installed`);
+  if (error !== undefined) fail(`${command}: ${error.message}`);
   if (signal !== null) process.exit(130);
-  if (status !== 0) {
-    console.error(`\n${[command, ...args].join(" ")} failed (${status ?? error?.message})`);
-    process.exit(status ?? 1);
-  }
+  return status;
+}
+
+function end(command, args, status) {
+  console.error(`\n${[command, ...args].join(" ")} failed (${status})`);
+  process.exit(status);
 }
 
 export function fail(message) {
@@ -28,7 +37,7 @@ export function say(message) {
 }
 
 /** Installs packages, builds the addon and compiles the TypeScript, unless that is done. */
-export function setUp() {
+export async function setUp() {
   checkTools();
   if (isStale("node_modules/.package-lock.json", ["package-lock.json", "package.json"])) {
     say("Installing packages");
@@ -38,10 +47,50 @@ export function setUp() {
   const sources = ["crates", "bindings/src", "bindings/Cargo.toml", "wit", "Cargo.toml", "Cargo.lock"];
   if (addon === undefined || isStale(`bindings/${addon}`, sources)) {
     say("Building the native addon (the first time this compiles wasmtime, which takes 10 to 20 minutes)");
-    run("npm", ["run", "build", "--silent", "-w", "@tenon/native"]);
+    await compile("npm", ["run", "build", "--silent", "-w", "@tenon/native"]);
   }
   say("Compiling the TypeScript");
   run("npm", ["run", "build", "--silent"]);
+}
+
+/**
+ * Runs a command that runs cargo, and shows how many crates are compiled. What is compiled stays when it is ended; the next run
+ * continues there.
+ */
+async function compile(command, args) {
+  const child = spawn(command, args, {
+    cwd: root,
+    stdio: ["inherit", "inherit", "pipe"],
+    env: { ...process.env, CARGO_TERM_PROGRESS_WHEN: "always", CARGO_TERM_PROGRESS_WIDTH: "80" },
+  });
+  const started = Date.now();
+  const isTerminal = process.stderr.isTTY === true;
+  let told = started;
+  let rest = "";
+  child.stderr.setEncoding("utf8").on("data", (text) => {
+    const lines = `${rest}${text}`.split(/[\r\n]+/);
+    rest = lines.pop();
+    for (const line of lines) {
+      const progress = /\] (\d+)\/(\d+)/.exec(line);
+      if (progress === null) {
+        // Each crate has a line, which the count replaces.
+        if (!/^ *(Compiling|Downloaded|Blocking|Finished) /.test(line)) console.error(line);
+      } else if (Date.now() - told >= (isTerminal ? 1_000 : 60_000)) {
+        told = Date.now();
+        const minutes = Math.floor((told - started) / 60_000);
+        const shown = `${progress[1]} of ${progress[2]} crates are compiled, after ${minutes} min`;
+        process.stderr.write(isTerminal ? `\r\x1b[K${shown}` : `${shown}\n`);
+      }
+    }
+  });
+  const [status, signal] = await new Promise((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", (...ended) => resolve(ended));
+  });
+  if (rest !== "") console.error(rest);
+  if (isTerminal) process.stderr.write("\r\x1b[K");
+  if (signal !== null) process.exit(130);
+  if (status !== 0) end(command, args, status);
 }
 
 function checkTools() {

@@ -6,7 +6,7 @@ import { isStale, root, run, say, setUp } from "./setup.mjs";
 const hello = join(root, "examples/hello");
 const tenon = join(root, "cli/bin/tenon.js");
 
-setUp();
+await setUp();
 if (
   isStale("examples/hello/dist/hello-composed.wasm", [
     "examples/hello/src",

@@ -28,8 +28,8 @@ if (!suites.includes(name) || path === undefined) {
   fail(`usage: node scripts/conformance/run.mjs <${suites.join(" | ")}> <path of its checkout>`);
 }
 if (name === "wasi") {
-  if (values.wasmtime === undefined) setUp();
-} else if (values.target === undefined) build();
+  if (values.wasmtime === undefined) await setUp();
+} else if (values.target === undefined) await build();
 else use(...split(values.target));
 const suite = await import(`./suites/${name}.mjs`);
 const isOurs = values.target === undefined && values.wasmtime === undefined;

@@ -21,8 +21,8 @@ export function use(authority, path) {
 }
 
 /** Builds the fixture if it is older than its sources. */
-export function build() {
-  setUp();
+export async function build() {
+  await setUp();
   const sources = ["scripts/conformance/fixture/src", "ts-sdk/dist", "cli/dist", "guest/dist"];
   if (!isStale("scripts/conformance/fixture/dist/conformance.wasm", sources)) return;
   say("Building the fixture");

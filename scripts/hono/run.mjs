@@ -39,7 +39,7 @@ const checkout = resolve(values.checkout);
 const tenon = join(root, "cli/bin/tenon.js");
 const harness = join(root, "scripts/hono/harness");
 
-setUp();
+await setUp();
 const { build } = await import("esbuild");
 const { Runtime } = await import(join(root, "cli/dist/index.js"));
 const folder = resolve(values.keep ?? mkdtempSync(join(tmpdir(), "tenon-hono-")));

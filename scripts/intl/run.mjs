@@ -24,7 +24,7 @@ if (process.env.TZ !== "UTC") {
   execFileSync(process.execPath, process.argv.slice(1), { env: { ...process.env, TZ: "UTC" }, stdio: "inherit" });
   process.exit();
 }
-setUp();
+await setUp();
 const { Runtime } = await import(join(root, "cli/dist/index.js"));
 const { intlClasses } = await import(join(root, "cli/dist/build/intl/classes.js"));
 const folder = resolve(values.keep ?? mkdtempSync(join(tmpdir(), "tenon-intl-")));

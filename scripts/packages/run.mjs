@@ -26,7 +26,7 @@ const here = join(root, "scripts/packages");
 const plain = (value) => JSON.stringify(value ?? null);
 const fileOf = (name) => `${name.replace("@", "").replace("/", "-")}.mjs`;
 
-setUp();
+await setUp();
 const folder = values.keep ?? mkdtempSync(join(tmpdir(), "tenon-packages-"));
 install();
 const peer = await startPeer();
