@@ -1,0 +1,39 @@
+// Prepares everything for building and testing targets, so that a machine can be offline afterwards:
+//
+//   node scripts/cross/setup.mjs [<target>...]
+//
+// The other scripts prepare what they need themselves.
+import { execFileSync, spawnSync } from "node:child_process";
+import { fail } from "../setup.mjs";
+import { targets } from "./targets.mjs";
+import { tools, zig } from "./tools.mjs";
+
+/** Debian's packages that have to be installed, because they do not work from another folder. */
+const packages = ["rustc-web", "cargo-web", "rust-web-src", "rust-web-clippy", "python3-venv", "llvm-19"];
+
+const given = process.argv.slice(2);
+for (const name of given) if (!(name in targets)) fail(`${name} must be one of ${Object.keys(targets).join(", ")}`);
+const wanted = given.length > 0 ? given : Object.keys(targets);
+
+install();
+await zig();
+for (const name of wanted) {
+  const target = targets[name];
+  const family = await import(`./${target.family}.mjs`);
+  await family.prepare(target);
+  await family.machine?.(name);
+}
+console.log(tools);
+
+function install() {
+  const missing = packages.filter((name) => {
+    const { stdout } = spawnSync("dpkg", ["-s", name], { encoding: "utf8" });
+    return !stdout?.includes("install ok installed");
+  });
+  if (missing.length === 0) return;
+  const [program, ...before] = process.getuid() === 0 ? ["apt-get"] : ["sudo", "apt-get"];
+  execFileSync(program, [...before, "update", "-qq"], { stdio: "inherit" });
+  execFileSync(program, [...before, "install", "-y", "-qq", "--no-install-recommends", ...missing], {
+    stdio: "inherit",
+  });
+}
