@@ -11,7 +11,7 @@ import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { fail, root, run, say } from "../setup.mjs";
 import { addonOf, packageOf, targets } from "./targets.mjs";
-import { python, rust, zig } from "./tools.mjs";
+import { python, rust, tools, zig } from "./tools.mjs";
 
 const { values, positionals } = parseArgs({
   options: {
@@ -57,6 +57,8 @@ async function build(name) {
     // Compiling the standard library is not stable, and this compiler is.
     RUSTC_BOOTSTRAP: "1",
     CARGO_TARGET_DIR: compiled,
+    CARGO_ZIGBUILD_CACHE_DIR: join(tools, "zigbuild"),
+    ZIG_GLOBAL_CACHE_DIR: join(tools, "zig"),
     RUSTFLAGS: [...rustflags, ...names.map(([from, to]) => `--remap-path-prefix=${from}=${to}`)].join(" "),
     [`CFLAGS_${underscored}`]: names.map(([from, to]) => `-ffile-prefix-map=${from}=${to}`).join(" "),
     ...environment,
@@ -70,6 +72,8 @@ async function build(name) {
   const what = values.server ? ["--package", "tenon-server", "--bin", "tenon-server"] : ["--package", "tenon-bindings"];
   const args = [verb, "--locked", "--target", usesZig ? target.zig : target.rust, "--profile", values.profile];
   args.push("-Zbuild-std=std,panic_unwind", ...what, ...rest);
+  // Tests of the workspace compile these packages with the same features, and so once.
+  if (values.profile === "dev") args.push("-Zfeature-unification", "--config", 'resolver.feature-unification="workspace"');
   if (command === "rustc") args.push("--", "-Ctarget-feature=+crt-static");
   say(`${values.command} ${values.server ? "tenon-server" : "the addon"} for ${name}`);
   run(usesZig ? "cargo-zigbuild" : cargo, args, { env });
