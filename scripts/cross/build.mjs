@@ -73,7 +73,8 @@ async function build(name) {
   const args = [verb, "--locked", "--target", usesZig ? target.zig : target.rust, "--profile", values.profile];
   args.push("-Zbuild-std=std,panic_unwind", ...what, ...rest);
   // Tests of the workspace compile these packages with the same features, and so once.
-  if (values.profile === "dev") args.push("-Zfeature-unification", "--config", 'resolver.feature-unification="workspace"');
+  if (values.profile === "dev")
+    args.push("-Zfeature-unification", "--config", 'resolver.feature-unification="workspace"');
   if (command === "rustc") args.push("--", "-Ctarget-feature=+crt-static");
   say(`${values.command} ${values.server ? "tenon-server" : "the addon"} for ${name}`);
   run(usesZig ? "cargo-zigbuild" : cargo, args, { env });

@@ -54,7 +54,7 @@ export async function zig() {
 /** The path of a file in a wheel of PyPI, which is downloaded for another system and unpacked. */
 export async function wheel(name, version, platform) {
   await zig();
-  return cached(`wheels/${name}-${version}-${platform}`, "1", (folder) => {
+  return cached(`wheels/${name}-${version}-${platform}`, "2", (folder) => {
     const arguments_ = ["download", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:"];
     execFileSync(
       join(python, "pip"),
@@ -66,6 +66,8 @@ export async function wheel(name, version, platform) {
     const [file] = readdirSync(folder);
     execFileSync("python3", ["-m", "zipfile", "-e", join(folder, file), folder]);
     rmSync(join(folder, file));
+    // The archive's modes get lost.
+    execFileSync("chmod", ["-R", "a+rx", folder]);
   });
 }
 
