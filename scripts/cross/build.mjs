@@ -1,15 +1,19 @@
 // Builds the addon for another system, or checks its code:
 //
-//   node scripts/cross/build.mjs <target>... [--profile dist | dev] [--command build | check | clippy] [--server] [-- <cargo's arguments>]
+//   node scripts/cross/build.mjs <target>... [--profile dist | dev] [--command build | check | clippy] [--server] [--tests <packages>]
+//                                [-- <cargo's arguments>]
 //
 // A target is a row of targets.mjs. The addon goes to its package, bindings/npm/<target>/. `--server` builds the program
-// `tenon-server` instead, into target/cross-server/<target>/; for musl it is linked statically. Compiled code is kept in
+// `tenon-server` instead, into target/cross-server/<target>/; for musl it is linked statically. `--tests tenon-code,tenon-memory` builds the unit
+// tests of these packages, into target/cross-tests/<target>/, and is meant for `--profile dev`. Compiled code is kept in
 // CARGO_TARGET_DIR, by default target/cross. The same sources give the same bytes wherever the tree and the caches are.
-import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { copyFileSync, mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { fail, root, run, say } from "../setup.mjs";
+import { inspect } from "./inspect.mjs";
 import { addonOf, packageOf, targets } from "./targets.mjs";
 import { python, rust, tools, zig } from "./tools.mjs";
 
@@ -18,6 +22,7 @@ const { values, positionals } = parseArgs({
     profile: { type: "string", default: "dist" },
     command: { type: "string", default: "build" },
     server: { type: "boolean", default: false },
+    tests: { type: "string" },
   },
   allowPositionals: true,
 });
@@ -43,12 +48,53 @@ for (const name of wanted) await build(name);
 
 async function build(name) {
   const target = targets[name];
-  const { rustc, cargo } = rust();
-  const { prepare } = await import(`./${target.family}.mjs`);
-  const { environment, rustflags, usesZig = true } = await prepare(target);
-  const isStatic = values.server && target.libc === "musl";
+  const family = await import(`./${target.family}.mjs`);
+  const prepared = { usesZig: true, ...(await family.prepare(target)) };
+  const what = values.tests === undefined ? (values.server ? "tenon-server" : "the addon") : "tests";
+  say(`${values.command} ${what} for ${name}`);
+  const cargo = (verb, before, after = []) => run(...commandOf(target, prepared, verb, before, after));
+  if (values.command !== "build") return void cargo(values.command, packages());
+  if (values.tests !== undefined) return tests(name, target, prepared);
 
-  const underscored = target.rust.replaceAll("-", "_");
+  // A static program and a shared library of musl differ in one flag, which is the last crate's alone.
+  if (values.server && target.libc === "musl") cargo("rustc", packages(), ["-Ctarget-feature=+crt-static"]);
+  else cargo("build", packages());
+  const made = join(compiled, target.rust, values.profile === "dev" ? "debug" : values.profile);
+  if (values.server) {
+    const file = `tenon-server${target.os === "win32" ? ".exe" : ""}`;
+    keep(join(made, file), join(root, "target/cross-server", name, file));
+  } else {
+    keep(join(made, libraryOf(target)), join(root, packageOf(name), addonOf(name)));
+    inspect(name);
+  }
+}
+
+function packages() {
+  return values.server ? ["--package", "tenon-server", "--bin", "tenon-server"] : ["--package", "tenon-bindings"];
+}
+
+/** Builds the unit tests of packages. Their programs have a hash in their names. */
+function tests(name, target, prepared) {
+  const chosen = values.tests.split(",").flatMap((each) => ["--package", each]);
+  const args = [...chosen, "--lib", "--no-run", "--message-format", "json-render-diagnostics"];
+  const [program, given, options] = commandOf(target, prepared, "test", args);
+  const { status, stdout } = spawnSync(program, given, {
+    ...options,
+    cwd: root,
+    encoding: "utf8",
+    maxBuffer: 1 << 30,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  if (status !== 0) fail("the tests must compile");
+  for (const line of stdout.split("\n").filter((each) => each.includes('"executable":"'))) {
+    const { executable, target: made } = JSON.parse(line);
+    keep(executable, join(root, "target/cross-tests", name, made.name));
+  }
+}
+
+/** The command of cargo, and how it is run. */
+function commandOf(target, { usesZig, environment, rustflags }, verb, before, after = []) {
+  const { rustc, cargo } = rust();
   const env = {
     ...process.env,
     PATH: `${python}:/usr/bin:/bin`,
@@ -60,47 +106,31 @@ async function build(name) {
     CARGO_ZIGBUILD_CACHE_DIR: join(tools, "zigbuild"),
     ZIG_GLOBAL_CACHE_DIR: join(tools, "zig"),
     RUSTFLAGS: [...rustflags, ...names.map(([from, to]) => `--remap-path-prefix=${from}=${to}`)].join(" "),
-    [`CFLAGS_${underscored}`]: names.map(([from, to]) => `-ffile-prefix-map=${from}=${to}`).join(" "),
+    [`CFLAGS_${target.rust.replaceAll("-", "_")}`]: names
+      .map(([from, to]) => `-ffile-prefix-map=${from}=${to}`)
+      .join(" "),
     ...environment,
   };
   // rustup's programs would take the toolchain that this names.
   delete env.RUSTUP_TOOLCHAIN;
 
-  // A static program and a shared library of musl differ in one flag, which is the last crate's alone.
-  const command = isStatic && values.command === "build" ? "rustc" : values.command;
-  const verb = usesZig && command === "build" ? "zigbuild" : command;
-  const what = values.server ? ["--package", "tenon-server", "--bin", "tenon-server"] : ["--package", "tenon-bindings"];
-  const args = [verb, "--locked", "--target", usesZig ? target.zig : target.rust, "--profile", values.profile];
-  args.push("-Zbuild-std=std,panic_unwind", ...what, ...rest);
+  const args = [usesZig && verb === "build" ? "zigbuild" : verb, "--locked", "--profile", values.profile];
+  args.push("--target", usesZig ? target.zig : target.rust, "-Zbuild-std=std,panic_unwind", ...before, ...rest);
   // Tests of the workspace compile these packages with the same features, and so once.
   if (values.profile === "dev")
     args.push("-Zfeature-unification", "--config", 'resolver.feature-unification="workspace"');
-  if (command === "rustc") args.push("--", "-Ctarget-feature=+crt-static");
-  say(`${values.command} ${values.server ? "tenon-server" : "the addon"} for ${name}`);
-  run(usesZig ? "cargo-zigbuild" : cargo, args, { env });
-  if (values.command !== "build") return;
+  if (after.length > 0) args.push("--", ...after);
+  return [usesZig ? "cargo-zigbuild" : cargo, args, { env }];
+}
 
-  const made = join(compiled, target.rust, values.profile === "dev" ? "debug" : values.profile);
-  const [file, place] = values.server
-    ? [`tenon-server${target.os === "win32" ? ".exe" : ""}`, join(root, "target/cross-server", name)]
-    : [libraryOf(target), join(root, packageOf(name))];
-  const result = join(place, values.server ? file : addonOf(name));
-  mkdirSync(dirname(result), { recursive: true });
-  copyFileSync(join(made, file), result);
-  refusePaths(result);
-  console.log(result);
+function keep(made, place) {
+  mkdirSync(dirname(place), { recursive: true });
+  copyFileSync(made, place);
+  console.log(place);
 }
 
 /** The name that cargo gives the library. */
 function libraryOf({ os }) {
   if (os === "win32") return "tenon_bindings.dll";
   return `libtenon_bindings.${os === "darwin" ? "dylib" : "so"}`;
-}
-
-/** Refuses a file that has a path of this machine in it: it would differ on the next one. */
-function refusePaths(file) {
-  const content = readFileSync(file);
-  for (const folder of [homedir(), cargoHome, compiled, root].map((each) => join(each, "/")))
-    if (folder !== "/" && content.includes(folder))
-      fail(`${file} must not have a path of this machine in it: ${folder}`);
 }

@@ -38,7 +38,8 @@ export async function machine(name) {
     mkdirSync(join(folder, each), { recursive: true });
 
   return {
-    emulated: emulator !== undefined,
+    /** The folder with what the machine sees in place of the tree's files. */
+    changes: join(changes, "upper"),
     run(program, args, { env = {}, cwd = tree, mounts = [], ...options } = {}) {
       const settings = { PATH: `${node}:/usr/bin:/bin`, HOME: "/root", LANG: "C.UTF-8", ...env };
       for (const each of mounts) mkdirSync(join(folder, each), { recursive: true });
