@@ -3,13 +3,14 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Argument, Command, Option } from "commander";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { describeEach } from "../../../testing/needs.ts";
 import { createProgram } from "../program.ts";
 import { bashScript } from "./bash.ts";
 import { fishScript } from "./fish.ts";
+import { powershellScript } from "./powershell.ts";
 import { type Shell, shells } from "./shells.testing.ts";
-import { commandTree } from "./tree.ts";
+import { commandTree, everyCommand } from "./tree.ts";
 import { zshScript } from "./zsh.ts";
 
 const write = { bash: bashScript, zsh: zshScript, fish: fishScript };
@@ -51,6 +52,45 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 const offers = (shell: Shell, line: string) => shell.offers(scripts.get(shell.name) ?? "", line, folder).sort();
+
+/** No PowerShell is here to ask, so the script is read: quotes and brackets end, and every word of a command is in it. */
+describe("powershell", () => {
+  /** The script without its texts and comments. */
+  const plain = (script: string) => {
+    const noComments = script.replace(/^\s*#.*$/gm, "");
+    return noComments.replace(/'(?:[^']|'')*'/g, "''").replace(/"[^"]*"/g, '""');
+  };
+
+  test("quotes and brackets are closed", () => {
+    for (const root of [commandTree(sample()), commandTree(createProgram())]) {
+      const open: string[] = [];
+      const closing: Readonly<Record<string, string>> = { "(": ")", "{": "}", "[": "]" };
+      for (const [each] of plain(powershellScript(root)).matchAll(/[(){}[\]'"]/g)) {
+        if (closing[each] !== undefined) open.push(closing[each]);
+        else if (each !== "'" && each !== '"') expect(each).toBe(open.pop());
+      }
+      expect(open).toEqual([]);
+    }
+  });
+
+  test("texts are quoted, typographic quotes as well", () => {
+    const script = powershellScript(commandTree(sample()));
+    expect(script).toContain(`Name = 'new'; About = 'make a [project]: it''s "new"'`);
+    const program = new Command("tenon").option("--odd", "it\u2019s $(touch evaluated)");
+    expect(powershellScript(commandTree(program))).toContain("About = 'it\u2019\u2019s $(touch evaluated)'");
+  });
+
+  test("every command of tenon and every option is offered", () => {
+    const root = commandTree(createProgram());
+    const script = powershellScript(root);
+    for (const { path, options } of everyCommand(root)) {
+      const entry = script.slice(script.indexOf(`'${["", ...path].join(" ")}' = @{`));
+      expect(entry).not.toBe("");
+      for (const flag of options.flatMap((option) => option.flags)) expect(entry).toContain(`'${flag}'`);
+      if (path.length > 0) expect(script).toContain(`Name = '${path.at(-1)}'`);
+    }
+  });
+});
 
 describeEach("$name", shells, (shell) => {
   test.each([
