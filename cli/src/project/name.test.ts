@@ -2,9 +2,12 @@ import { expect, test } from "vitest";
 import type { TenonError } from "../errors.ts";
 import { checkProjectName, witName } from "./name.ts";
 
-test.each(["demo", "my-service", "a", "app2", "my_app", "2fast", "a.b"])("%s may name a project", (name) => {
-  expect(() => checkProjectName(name)).not.toThrow();
-});
+test.each(["demo", "my-service", "a", "app2", "my_app", "2fast", "a.b", "console", "com", "com10", "nul-1"])(
+  "%s may name a project",
+  (name) => {
+    expect(() => checkProjectName(name)).not.toThrow();
+  },
+);
 
 test.each([
   ["", "it is empty"],
@@ -20,6 +23,11 @@ test.each([
   ["node_modules", "npm reserves it"],
   ["x-composed", "files that tenon builds"],
   ["x".repeat(215), "longer than 214"],
+  ["con", "Windows reserves it"],
+  ["nul", "Windows reserves it"],
+  ["com1", "Windows reserves it"],
+  ["aux.api", "Windows reserves it"],
+  ["shop.", "ends with a dot"],
 ])("%j may not", (name, reason) => {
   expect(() => checkProjectName(name)).toThrow(
     expect.objectContaining({ code: "NAME", message: expect.stringContaining(reason) }),

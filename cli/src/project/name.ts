@@ -27,8 +27,17 @@ export function projectNameProblem(name: string): string | undefined {
 export const projectNameRule = {
   maxLength,
   pattern: "^[a-z0-9][a-z0-9._-]*$",
-  not: { anyOf: [{ enum: ["node_modules", "favicon.ico"] }, { pattern: "(?:-composed|\\.wasm)$" }] },
+  not: {
+    anyOf: [
+      { enum: ["node_modules", "favicon.ico"] },
+      { pattern: "(?:-composed|\\.wasm|\\.)$" },
+      { pattern: "^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\\.|$)" },
+    ],
+  },
 };
+
+/** Names of devices on Windows, which no file or folder can have there, with any extension. */
+const devices = /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|$)/;
 
 /** A package name with a scope, and the name behind it. */
 const scoped = /^@[^/]+\/([^/]+)$/;
@@ -41,6 +50,8 @@ function problemOf(name: string): string | undefined {
   if (scoped.test(name)) return "it has a scope, and the name is also that of files and of the module in URLs";
   if (!/^[a-z0-9]/.test(name)) return "it must begin with a letter (a to z) or a digit";
   if (!/^[a-z0-9._-]+$/.test(name)) return "only letters (a to z), digits and . _ - may be in it";
+  if (devices.test(name)) return "Windows reserves it for a device";
+  if (name.endsWith(".")) return "Windows cannot have a file whose name ends with a dot";
   if (name.endsWith("-composed") || name.endsWith(".wasm")) return "the ending marks files that tenon builds";
   return undefined;
 }
