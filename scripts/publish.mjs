@@ -7,7 +7,7 @@
 // packs and uploads nothing.
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { nativePackages } from "./native-packages.mjs";
 import { fail, root, run, say } from "./setup.mjs";
@@ -37,7 +37,7 @@ try {
   for (const platform of platforms) {
     const found = filesIn(resolve(folder, platform));
     for (const engine of found.filter((file) => file.endsWith(".br")))
-      copyFileSync(engine, join(engines, engine.split("/").at(-1)));
+      copyFileSync(engine, join(engines, basename(engine)));
     if (platform === "engines") continue;
     addons[platform] =
       found.find((file) => file.endsWith(`tenon.${platform}.node`)) ?? fail(`${platform} must have an addon`);

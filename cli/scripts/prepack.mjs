@@ -2,7 +2,7 @@
 // the templates, which are elsewhere in a clone.
 import { execFileSync } from "node:child_process";
 import { cpSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -19,7 +19,7 @@ for (const { example } of Object.values(templates)) {
   const template = join(root, "templates", example);
   cpSync(join(root, "../examples", example), template, {
     recursive: true,
-    filter: (from) => !left.has(from.split("/").at(-1)),
+    filter: (from) => !left.has(basename(from)),
   });
   rmSync(join(template, "wit/deps"), { recursive: true, force: true });
   renameSync(join(template, ".gitignore"), join(template, "gitignore"));

@@ -72,6 +72,10 @@ export function detailOf({ status, text }: Reply): string {
 
 function placeOf(address: string): { socketPath: string; host: string } | { host: string; port: string } {
   if (/^unix:\/\/\/./s.test(address)) {
+    if (process.platform === "win32") {
+      const reason = `\`${address}\` is a Unix socket, which Tenon does not have on Windows`;
+      throw new TenonError("USAGE", reason, "write http://127.0.0.1:7001");
+    }
     return { socketPath: address.slice("unix://".length), host: "service.sidecar.internal" };
   }
   const { protocol = "", hostname = "", port = "" } = URL.canParse(address) ? new URL(address) : {};

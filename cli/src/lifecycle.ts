@@ -5,9 +5,11 @@ import { exitCode } from "./errors.ts";
 /** The note of a server that ends. */
 export const stopping = "after running requests; Ctrl-C again stops at once";
 
+const isWindows = process.platform === "win32";
+
 /** Waits for the signals that end a server, from when it is made. A second Ctrl-C ends the process at once. */
 export class Lifecycle {
-  /** The exit code by cause: 0 for SIGTERM, 130 for Ctrl-C and a closed terminal. */
+  /** The exit code by cause: 0 for SIGTERM and for Ctrl-Break on Windows, 130 for Ctrl-C and a closed terminal. */
   readonly ended: Promise<number>;
   #end: (code: number) => void = () => {};
   #ending = false;
@@ -24,8 +26,11 @@ export class Lifecycle {
       };
     });
     process.once("SIGTERM", () => this.end(exitCode.done));
+    // Windows only has it. No process can send another one SIGTERM there.
+    if (isWindows) process.once("SIGBREAK", () => this.end(exitCode.done));
     process.on("SIGHUP", () => {
-      const isGone = this.#hadTerminal && !hasTerminal();
+      // On Windows the window is closed, and the system ends the process some seconds later.
+      const isGone = isWindows || (this.#hadTerminal && !hasTerminal());
       if (this.#hangUp === undefined || isGone) this.end(exitCode.interrupted);
       else this.#hangUp();
     });
@@ -53,7 +58,7 @@ export class Lifecycle {
     return start;
   }
 
-  /** Has SIGHUP reload instead of ending, unless the terminal went that the process was started on. */
+  /** Has SIGHUP reload instead of ending, unless the terminal went that the process was started on. Not on Windows. */
   onHangUp(reload: () => void): void {
     this.#hangUp = reload;
   }

@@ -22,12 +22,15 @@ export interface Bound {
 /**
  * Listens at `unix:///run/admin.sock`. Replaces a socket without a listener.
  *
- * @throws TenonError `CONFIG` for an invalid address, `ADDRESS_IN_USE` and `LISTEN`
+ * @throws TenonError `CONFIG` for an invalid address, and on Windows; `ADDRESS_IN_USE` and `LISTEN`
  */
 export async function listen(server: HttpServer, address: string): Promise<Bound> {
   const path = /^unix:\/\/(\/.*[^/])$/.exec(address)?.[1];
   if (path === undefined) {
     throw new TenonError("CONFIG", `\`${address}\` is nowhere to listen: write unix:///run/admin.sock`);
+  }
+  if (process.platform === "win32") {
+    throw new TenonError("CONFIG", `\`${address}\` needs a Unix socket, which Tenon does not have on Windows`);
   }
   const connections = new Connections(server);
   if (statSync(path, { throwIfNoEntry: false })?.isSocket() === true) {

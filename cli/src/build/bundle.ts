@@ -75,7 +75,7 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
   const linked = new LinkedModules(project.folder, host, (text) => injections.warn(text));
   try {
     // Relative, so that neither the bundle nor its source map says which folder the project is in.
-    const handler = `./${relative(project.folder, project.source)}`;
+    const handler = `./${relative(project.folder, project.source).replaceAll("\\", "/")}`;
     // It contains most of the names that an app uses; an unreadable file is reported later, with its place.
     const text = await readFile(project.source, "utf8").catch(() => "");
     injections.sdkParts.addFrom(text);
