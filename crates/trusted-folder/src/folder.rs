@@ -13,7 +13,7 @@
 //! its digest. So a verified file is not read again until it changes or the machine restarts (`seal`).
 
 use std::fs::{self, DirBuilder, File, Metadata};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -184,6 +184,62 @@ impl Folder {
             file.persist(path)?;
         }
         Ok(())
+    }
+
+    /// Writes a file that checks itself, without a digest beside it. Only this user may read it. It is written under another
+    /// name first, so that a reader sees all of it or nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`Folder::write`].
+    pub fn write_alone(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        if self.is_read_only {
+            return Err(io::Error::new(io::ErrorKind::ReadOnlyFilesystem, "the folder is read-only"));
+        }
+        let mut file = tempfile::Builder::new().prefix(PARTIAL).tempfile_in(&self.path)?;
+        file.write_all(content)?;
+        file.persist(self.file(name))?;
+        Ok(())
+    }
+
+    /// Opens a file of [`Folder::write_alone`] to read it. None when there is no such file, or it cannot be trusted.
+    #[must_use]
+    pub fn open_alone(&self, name: &str) -> Option<File> {
+        self.opened(name)
+    }
+
+    /// Removes a file of [`Folder::write_alone`].
+    ///
+    /// # Errors
+    ///
+    /// An I/O error; none when there is no such file.
+    pub fn remove_alone(&self, name: &str) -> io::Result<()> {
+        match fs::remove_file(self.file(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Lists the files with an extension, with their sizes in bytes, sorted by name. Removes abandoned partial files.
+    ///
+    /// # Errors
+    ///
+    /// An I/O error, when the folder cannot be read.
+    pub fn list(&self, extension: &str) -> io::Result<Vec<(String, u64)>> {
+        if !self.is_read_only {
+            self.remove_partial();
+        }
+        let mut files = Vec::new();
+        for entry in fs::read_dir(&self.path)? {
+            let entry = entry?;
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let Ok(metadata) = entry.metadata() else { continue };
+            if metadata.is_file() && Path::new(&name).extension().is_some_and(|own| own == extension) {
+                files.push((name, metadata.len()));
+            }
+        }
+        files.sort_unstable();
+        Ok(files)
     }
 
     /// Gives a file a second name, and replaces the file that had that name.
