@@ -4,13 +4,13 @@ use napi::bindgen_prelude::{PromiseRaw, ToNapiValue};
 use napi::{Env, Error, JsError, JsValue, Result, Status};
 use napi_derive::napi;
 use tenon_compose::ComposeError;
+use tenon_jobs::{AskError, MigrateError, TokenError, WorkError};
 use tenon_log::LogError;
 use tenon_rewrite::delta::DeltaError;
 use tenon_runtime::{ConfigError, RuntimeError};
 use tenon_services::ServicesError;
 use tenon_snapshot::SnapshotError;
 use tenon_transport::AddressError;
-use tenon_work::{AskError, MigrateError, TokenError, WorkError};
 
 /// The JavaScript form of a crate's error: a stable code for programs, and a message and the next step for people.
 pub(crate) struct Failure {

@@ -1,12 +1,12 @@
-//! `tenon_work::migrate` for Node.
+//! `tenon_jobs::migrate` for Node.
 
 use std::path::Path;
 
 use napi::bindgen_prelude::PromiseRaw;
 use napi::{Env, Result};
 use napi_derive::napi;
+use tenon_jobs::{GrammarFile, SidecarAddress};
 use tenon_transport::Sidecar;
-use tenon_work::{GrammarFile, SidecarAddress};
 
 use crate::failure::{Failure, promise};
 use crate::in_process;
@@ -47,9 +47,9 @@ pub fn migrate<'env>(env: &'env Env, options: MigrateOptions) -> Result<PromiseR
         let sidecar = Sidecar::new("db", in_process::address(&address).map_err(usage)?)?;
         let sidecar = SidecarAddress::new(sidecar, token.as_deref())?;
         let grammar = GrammarFile { file: grammar.map(Into::into), cache: cache.map(Into::into) };
-        Ok(tenon_work::migrate(sidecar, Path::new(&folder), grammar).await?)
+        Ok(tenon_jobs::migrate(sidecar, Path::new(&folder), grammar).await?)
     };
-    promise(env, migrate, |tenon_work::Migrated { dialect, applied, before }| Migrated {
+    promise(env, migrate, |tenon_jobs::Migrated { dialect, applied, before }| Migrated {
         dialect: dialect.to_string(),
         applied,
         before,

@@ -1,4 +1,4 @@
-/** Consumers of `[queues]` and `[cron]`: `crates/work` leases messages and runs, and calls the routes of a runtime. */
+/** Consumers of `[queues]` and `[cron]`: `crates/jobs` leases messages and runs, and calls the routes of a runtime. */
 import type { Consumers as NativeConsumers, WorkOptions } from "@tenon/native";
 import type { Runtime, RuntimeOptions } from "./embed/runtime.ts";
 import { environmentOf } from "./embed/runtime-options.ts";

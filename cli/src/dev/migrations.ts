@@ -28,7 +28,7 @@ async function sqlFiles(folder: string): Promise<string[] | undefined> {
   }
 }
 
-/** The names in the table of `crates/work/src/migrate.rs`. */
+/** The names in the table of `crates/jobs/src/migrate.rs`. */
 async function appliedAt(services: string): Promise<Set<string>> {
   const ask = async (sql: string) => {
     const headers = { "content-type": "application/json" };

@@ -1,4 +1,4 @@
-/** `[queues]` and `[cron]` of a project, as `crates/work` reads them. */
+/** `[queues]` and `[cron]` of a project, as `crates/jobs` reads them. */
 
 import type { Sidecars } from "../embed/runtime-options.ts";
 import { TenonError } from "../errors.ts";

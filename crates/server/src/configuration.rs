@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
+use tenon_jobs::{Declaration, QueueOptions, Tasks, Work, WorkError};
 use tenon_runtime::{
     Allowance, ConfigError, Isolation, Limits, ModuleBudget, ModulePolicy, ModuleSource, RuntimeConfig, SECRET_PREFIX,
     TlsFiles, TrustedProxies, WhenSpent,
 };
 use tenon_transport::{Allow, Sidecar};
-use tenon_work::{Declaration, QueueOptions, Tasks, Work, WorkError};
 
 use crate::error::ServerError;
 use crate::in_process::{InProcessSidecars, Places, SidecarValue};

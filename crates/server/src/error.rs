@@ -3,10 +3,10 @@
 use std::io;
 use std::path::PathBuf;
 
+use tenon_jobs::{AskError, MigrateError, TokenError, WorkError};
 use tenon_log::LogError;
 use tenon_runtime::RuntimeError;
 use tenon_services::ServicesError;
-use tenon_work::{AskError, MigrateError, TokenError, WorkError};
 use thiserror::Error;
 
 /// The reason why the server does not start. No message has the value of a secret or a URL with a password.

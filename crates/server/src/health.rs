@@ -4,8 +4,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use http::{Method, StatusCode};
+use tenon_jobs::{Service, SidecarAddress};
 use tenon_transport::{Address, AddressError, Sidecar};
-use tenon_work::{Service, SidecarAddress};
 
 use crate::error::ServerError;
 use crate::output::print;

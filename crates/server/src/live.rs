@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tenon_jobs::{Consumers, Work};
 use tenon_runtime::Runtime;
-use tenon_work::{Consumers, Work};
 
 use crate::configuration::Configuration;
 use crate::error::ServerError;

@@ -5,10 +5,10 @@
 //!
 //! ```text
 //!  tenon-server run server.json      ─► configuration ─► sidecars in this process ─► tenon_runtime::Runtime
-//!                                        └─► tenon_work: consumers of queues and cron
+//!                                        └─► tenon_jobs: consumers of queues and cron
 //!  tenon-server compile server.json  ─► the same without listening: fills the cache of machine code
 //!    --in-place                        ─► the folder gets the code in place of the components
-//!  tenon-server migrate              ─► tenon_work::migrate
+//!  tenon-server migrate              ─► tenon_jobs::migrate
 //!  tenon-server sidecar sql …        ─► tenon_services::Sidecar
 //! ```
 

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use serde_json::json;
+use tenon_jobs::{GrammarFile, SidecarAddress};
 use tenon_transport::{Address, Sidecar};
-use tenon_work::{GrammarFile, SidecarAddress};
 
 use crate::command::MigrateOptions;
 use crate::configuration::Configuration;
@@ -30,7 +30,7 @@ pub(crate) async fn run(options: MigrateOptions) -> Result<ExitCode, ServerError
     let folder = options.folder.unwrap_or_else(|| options.configuration.with_file_name("migrations"));
     let address = SidecarAddress::new(sidecar, token(options.token_file.as_deref())?.as_deref())?;
     let grammar = GrammarFile { file: crate::grammar::grammar(options.parser), cache: crate::cache_folder() };
-    let done = tenon_work::migrate(address, &folder, grammar).await?;
+    let done = tenon_jobs::migrate(address, &folder, grammar).await?;
     for name in &done.applied {
         note("Migrate", name);
     }

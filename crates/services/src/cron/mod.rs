@@ -6,7 +6,7 @@
 //! its next attempt.
 //!
 //! 1. The development services call modules through [`Host`](crate::Host), with the [`runner`].
-//! 2. For `tenon sidecar cron`, servers lease runs over HTTP; see `crates/work`.
+//! 2. For `tenon sidecar cron`, servers lease runs over HTTP; see `crates/jobs`.
 
 mod job;
 mod postgres;

@@ -1,4 +1,4 @@
-//! `tenon_work::Consumers` for Node.
+//! `tenon_jobs::Consumers` for Node.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use napi::bindgen_prelude::{FnArgs, Function, PromiseRaw};
 use napi::threadsafe_function::ThreadsafeFunctionCallMode;
 use napi::{Env, Result};
 use napi_derive::napi;
+use tenon_jobs::{SidecarAddress, Tasks, Work};
 use tenon_transport::{Address, Sidecar};
-use tenon_work::{SidecarAddress, Tasks, Work};
 
 use crate::failure::{Failure, promise};
 use crate::options::{environment, sidecars, whole};
@@ -40,7 +40,7 @@ fn work(options: WorkOptions) -> std::result::Result<Work, Failure> {
 /// Consumers of queues and cron, which call the routes of a runtime.
 #[napi]
 pub struct Consumers {
-    consumers: Arc<tenon_work::Consumers>,
+    consumers: Arc<tenon_jobs::Consumers>,
 }
 
 #[napi]
@@ -65,7 +65,7 @@ impl Consumers {
             let _ = report.call((step.to_string(), message), ThreadsafeFunctionCallMode::NonBlocking);
         };
         let runtime = runtime.runtime.clone();
-        let start = async move { Ok(tenon_work::Consumers::start(work(options)?, runtime.get()?, Arc::new(report))) };
+        let start = async move { Ok(tenon_jobs::Consumers::start(work(options)?, runtime.get()?, Arc::new(report))) };
         promise(env, start, |consumers| Consumers { consumers: Arc::new(consumers) })
     }
 
