@@ -24,6 +24,11 @@ impl Failure {
         Self { code, message: message.into(), hint: None }
     }
 
+    /// The error that a function throws, without the code.
+    pub(crate) fn thrown(self) -> Error {
+        Error::from_reason(self.message)
+    }
+
     /// The same failure with the thing in front that it is about.
     pub(crate) fn about(self, what: &str) -> Self {
         Self { message: format!("{what}: {}", self.message), ..self }

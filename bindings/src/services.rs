@@ -3,14 +3,14 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
-use napi::bindgen_prelude::PromiseRaw;
+use std::time::Duration;
+
+use napi::bindgen_prelude::{PromiseRaw, within_runtime_if_available};
 use napi::{Env, Result};
 use napi_derive::napi;
-use tenon_services::{
-    DevOptions, DevServices, Host, Limits, ModuleCall, ModuleRequest, RecentRequest, SendingAgain, SentAgain,
-};
+use tenon_jobs::{Consumers, Tasks, Work};
+use tenon_services::{DevOptions, DevServices, Host, Limits, RecentRequest, SendingAgain, SentAgain};
+use tenon_transport::{Address, Sidecar};
 
 use crate::closable::Closable;
 use crate::failure::{Failure, promise};
@@ -35,7 +35,37 @@ pub struct ServicesOptions {
 #[napi]
 pub struct Services {
     url: String,
-    services: Closable<DevServices>,
+    services: Closable<Attachable>,
+}
+
+/// The services, and the consumer that does the runs of their jobs in the attached runtime.
+struct Attachable {
+    services: DevServices,
+    cron: Option<Consumers>,
+}
+
+/// The longest time of a run in the attached runtime.
+const CALL: Duration = Duration::from_secs(60);
+
+impl Attachable {
+    fn attach(&mut self, host: AttachedRuntime) -> Result<()> {
+        let work = runs_at(&self.services.url()).map_err(Failure::thrown)?;
+        let report = |step, message| tracing::warn!("{step}: {message}");
+        let consumers = Consumers::start(work, host.runtime.clone(), Arc::new(report));
+        self.services.attach(Some(Arc::new(host)));
+        if let Some(former) = self.cron.replace(consumers) {
+            tokio::spawn(async move { former.close().await });
+        }
+        Ok(())
+    }
+
+    /// Returns when the runs that were leased are done, and running requests have finished.
+    async fn close(self) {
+        if let Some(cron) = self.cron {
+            cron.close().await;
+        }
+        self.services.close().await;
+    }
 }
 
 #[napi]
@@ -57,7 +87,10 @@ impl Services {
             };
             Ok(DevServices::start(options).await?)
         };
-        promise(env, start, |services| Services { url: services.url(), services: Closable::new(services) })
+        promise(env, start, |services| Services {
+            url: services.url(),
+            services: Closable::new(Attachable { services, cron: None }),
+        })
     }
 
     /// Such as `http://127.0.0.1:9919`.
@@ -73,17 +106,23 @@ impl Services {
         let runtime = runtime.runtime.get_or_throw()?;
         runtime.record_requests();
         let host = AttachedRuntime { runtime, url };
-        if let Some(services) = &*self.services.get() {
-            services.attach(Some(Arc::new(host)));
+        match &mut *self.services.get() {
+            Some(services) => within_runtime_if_available(|| services.attach(host)),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Resolves when running requests have finished, or their time is over. A second call resolves at once.
     #[napi]
     pub fn close<'env>(&self, env: &'env Env) -> Result<PromiseRaw<'env, ()>> {
-        self.services.close(env, DevServices::close)
+        self.services.close(env, Attachable::close)
     }
+}
+
+/// The runs of the jobs at an address.
+fn runs_at(url: &str) -> std::result::Result<Work, Failure> {
+    let cron = Sidecar::new("cron", Address::parse(url)?)?;
+    Ok(Work::new(Tasks::default(), &[cron], &[], CALL)?.with_later_modules())
 }
 
 /// The runtime as the services see it.
@@ -119,24 +158,6 @@ impl Host for AttachedRuntime {
         Box::pin(async move {
             let sent = runtime.send_again(recording).await?;
             Ok(SentAgain { status: sent.status.as_u16(), recording: sent.recording })
-        })
-    }
-
-    fn call(&self, module: &str, request: ModuleRequest) -> ModuleCall {
-        let ModuleRequest { method, path, headers, body } = request;
-        let authority = self.url.strip_prefix("http://").unwrap_or("localhost");
-        let builder = http::Request::builder()
-            .method(method.as_str())
-            .uri(format!("/run/{module}{path}"))
-            .header(http::header::HOST, authority);
-        let builder = headers.into_iter().fold(builder, |builder, (name, value)| builder.header(name, value));
-        let request = builder.body(Full::new(Bytes::from(body.unwrap_or_default())));
-        let runtime = self.runtime.clone();
-        Box::pin(async move {
-            let response = runtime.handle(request.map_err(|error| error.to_string())?).await;
-            let status = response.status().as_u16();
-            response.into_body().collect().await.map_err(|error| error.to_string())?;
-            Ok(status)
         })
     }
 }

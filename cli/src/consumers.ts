@@ -53,7 +53,7 @@ export class Consumers {
 }
 
 /**
- * Makes the jobs of a project those of the service at an address, which runs them itself.
+ * Makes the jobs of a project those of the service at an address.
  *
  * @throws TenonError `BACKEND` when the service does not answer, or refuses a job
  */

@@ -366,8 +366,8 @@ export class DevSession {
   }
 
   /**
-   * Starts the consumers, or gives them other work. The development services run jobs themselves, unless `tenon.toml`
-   * names a sidecar for them.
+   * Starts the consumers, or gives them other work. Jobs are the development services', whose consumer is that of
+   * `Services.attach`, unless `tenon.toml` names a sidecar for them.
    */
   async #consume({ runtime }: DevServer, serving: Serving): Promise<void> {
     const { queues, ...jobs } = tasksOf(this.#project.config);

@@ -118,7 +118,7 @@ export const queueTargets: readonly Target[] = [
   sidecar("queue", "Redis Cluster", "TCP", startCluster),
 ];
 
-/** The development services run jobs by themselves; these leave them to consumers. */
+/** A trigger of the development services waits for the end of the run; these leave it to consumers. */
 export const cronTargets: readonly Target[] = [
   sidecar("cron", "SQLite", "Unix", sqliteFile),
   sidecar("cron", "PostgreSQL", "TCP", startPostgres),

@@ -30,6 +30,9 @@ impl Routes for Runtime {
 
     /// Reads an answer to its end, because a module may fail while it writes one. A stream ends unread, because it may be endless.
     async fn call(&self, call: RouteCall) -> Result<StatusCode, String> {
+        if !self.modules().contains(&call.module) {
+            return Err(format!("no module is called {}", call.module));
+        }
         let uri = format!("http://localhost/run/{}{}", call.module, call.path);
         let mut request = Request::builder().method(&*call.method).uri(uri);
         for (name, value) in call.headers {

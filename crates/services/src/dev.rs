@@ -7,12 +7,11 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::get;
-use tokio::task::JoinHandle;
 
 use crate::host::HostSlot;
 use crate::http::guard::Guard;
 use crate::http::serve::{Health, Listener, Running, app};
-use crate::registry::{Answers, Dev, DevOpening, DevPart, KINDS};
+use crate::registry::{Answers, Dev, DevOpening, KINDS};
 use crate::{Host, Limits, ServicesError, page};
 
 /// Options of the development services.
@@ -35,7 +34,6 @@ pub struct DevOptions {
 /// The running development services.
 pub struct DevServices {
     running: Running,
-    clocks: Vec<JoinHandle<()>>,
     host: HostSlot,
 }
 
@@ -60,14 +58,12 @@ impl DevServices {
             move || open(&folder, fresh, slot, cache.as_deref(), &limits)
         });
         let parts = opened.await.map_err(|error| ServicesError::Config(error.to_string()))??;
-        let (routes, clocks): (Vec<_>, Vec<_>) = parts.into_iter().map(|part| (part.routes, part.clock)).unzip();
-        let routes = routes.into_iter().fold(Router::new(), Router::merge);
+        let routes = parts.into_iter().fold(Router::new(), Router::merge);
         let health = Health::new("development services");
         let routes =
             routes.merge(page::routes(slot.clone())).route("/health", get(|| async move { axum::Json(health.up()) }));
         let running = Running::start(listener, app(routes, Guard::Loopback, None, &Answers::Own), &limits);
-        let clocks = clocks.into_iter().flatten().map(|start| start()).collect();
-        Ok(Self { running, clocks, host: slot })
+        Ok(Self { running, host: slot })
     }
 
     /// Their URL, such as `http://127.0.0.1:9919`.
@@ -76,14 +72,13 @@ impl DevServices {
         self.running.address().map_or_else(String::new, |address| format!("http://{address}"))
     }
 
-    /// Passes the page its modules and requests, and cron its modules to call; none removes them.
+    /// Passes the page its modules and requests, and cron the modules whose runs a consumer does; none removes them.
     pub fn attach(&self, host: Option<Arc<dyn Host>>) {
         self.host.set(host);
     }
 
     /// Stops, after running requests have finished or their time limit has passed.
     pub async fn close(self) {
-        self.clocks.iter().for_each(JoinHandle::abort);
         self.host.set(None);
         self.running.close().await;
     }
@@ -95,7 +90,7 @@ fn open(
     host: HostSlot,
     cache: Option<&Path>,
     limits: &Limits,
-) -> Result<Vec<DevPart>, ServicesError> {
+) -> Result<Vec<Router>, ServicesError> {
     let fail = |error: std::io::Error| ServicesError::Folder { path: folder.to_path_buf(), reason: error.to_string() };
     if fresh && folder.exists() {
         clear(folder).map_err(fail)?;

@@ -5,9 +5,6 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use serde::Serialize;
 
-/// A pending call: resolves to the module's status, or the reason why there is none.
-pub type ModuleCall = Pin<Box<dyn Future<Output = Result<u16, String>> + Send>>;
-
 /// A request that a runtime answered recently.
 #[derive(Clone, Debug, Serialize)]
 pub struct RecentRequest {
@@ -27,19 +24,6 @@ pub struct RecentRequest {
     pub duration_ms: f64,
     /// The number of its recording, while it is kept.
     pub recording: Option<u64>,
-}
-
-/// A request to a module.
-#[derive(Clone, Debug)]
-pub struct ModuleRequest {
-    /// Such as `POST`.
-    pub method: String,
-    /// The declared path, with a query if it has any.
-    pub path: String,
-    /// Names in lower case, and values.
-    pub headers: Vec<(String, String)>,
-    /// The body; none is an empty one.
-    pub body: Option<String>,
 }
 
 /// A replayed request.
@@ -70,9 +54,6 @@ pub trait Host: Send + Sync + 'static {
 
     /// Replays a recorded request.
     fn send_again(&self, recording: u64) -> SendingAgain;
-
-    /// Calls a module's route.
-    fn call(&self, module: &str, request: ModuleRequest) -> ModuleCall;
 }
 
 /// A slot for the runtime, which starts later.

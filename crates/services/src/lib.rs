@@ -49,7 +49,7 @@ mod testing;
 pub use cron::schedule_problem;
 pub use dev::{DevOptions, DevServices};
 pub use error::ServicesError;
-pub use host::{Host, ModuleCall, ModuleRequest, RecentRequest, SendingAgain, SentAgain};
+pub use host::{Host, RecentRequest, SendingAgain, SentAgain};
 pub use limits::Limits;
 pub use registry::{Flag, FlagValue, Kind, sidecar_kinds};
 pub use settings::{SidecarFiles, SidecarSettings};

@@ -10,7 +10,6 @@ use axum::Router;
 use prometheus_client::metrics::counter::Counter;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use tokio::task::JoinHandle;
 
 use crate::host::HostSlot;
 use crate::settings::options_of;
@@ -98,7 +97,7 @@ pub(crate) struct Dev {
     /// The file or folder of its data, in the common folder. A SQLite file has further files beside it.
     pub(crate) name: &'static str,
     /// Opens that file or folder.
-    pub(crate) open: fn(DevOpening<'_>) -> Result<DevPart, ServicesError>,
+    pub(crate) open: fn(DevOpening<'_>) -> Result<Router, ServicesError>,
 }
 
 /// The parameters of a part of the development services.
@@ -108,18 +107,6 @@ pub(crate) struct DevOpening<'a> {
     /// The folder of compiled code.
     pub(crate) cache: Option<&'a Path>,
     pub(crate) limits: &'a Limits,
-}
-
-/// The routes of a part of the development services, and its background task if it has one.
-pub(crate) struct DevPart {
-    pub(crate) routes: Router,
-    pub(crate) clock: Option<Box<dyn FnOnce() -> JoinHandle<()> + Send>>,
-}
-
-impl From<Router> for DevPart {
-    fn from(routes: Router) -> Self {
-        Self { routes, clock: None }
-    }
 }
 
 /// The URL, options and limits for opening a store.

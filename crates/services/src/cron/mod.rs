@@ -5,14 +5,13 @@
 //! and a time, so only one of several consumers gets it. A lease expires, and then the run of a killed consumer gets
 //! its next attempt.
 //!
-//! 1. The development services call modules through [`Host`](crate::Host), with the [`runner`].
-//! 2. For `tenon sidecar cron`, servers lease runs over HTTP; see `crates/jobs`.
+//! Consumers lease over HTTP; see `crates/jobs`. For the development services it is that of the attached runtime.
 
+mod development;
 mod job;
 mod postgres;
 mod routes;
 mod run;
-mod runner;
 mod schedule;
 mod service;
 mod sqlite;
@@ -25,32 +24,26 @@ use std::path::Path;
 
 use crate::host::HostSlot;
 use crate::{Limits, ServicesError};
+use development::Development;
 pub(crate) use postgres::PostgresCron;
 pub(crate) use routes::routes;
-use runner::Runner;
 pub use schedule::schedule_problem;
 pub(crate) use service::KIND;
 pub(crate) use sqlite::SqliteCron;
 use store::CronStore;
-use tokio::task::JoinHandle;
 
-/// The jobs, and in development the runner that calls modules.
+/// The jobs and their runs.
 #[derive(Clone)]
 pub(crate) struct Cron<S> {
     store: S,
-    runner: Option<Runner<S>>,
+    /// None in a sidecar.
+    development: Option<Development>,
 }
 
 impl<S: CronStore> Cron<S> {
-    /// Jobs whose runs are leased over HTTP.
+    /// Jobs of a sidecar.
     pub(crate) fn new(store: S) -> Self {
-        Self { store, runner: None }
-    }
-
-    fn jobs_changed(&self) {
-        if let Some(runner) = &self.runner {
-            runner.jobs_changed();
-        }
+        Self { store, development: None }
     }
 }
 
@@ -64,16 +57,6 @@ impl Cron<SqliteCron> {
     ) -> Result<Self, ServicesError> {
         let store = SqliteCron::open(path, limits, cache)?;
         store.adopt_first_edition(path)?;
-        Ok(Self { runner: Some(Runner::new(store.clone(), host)), store })
-    }
-
-    /// Runs jobs when they are due, until the task is aborted.
-    pub(crate) fn start(&self) -> JoinHandle<()> {
-        let runner = self.runner.clone();
-        tokio::spawn(async move {
-            if let Some(runner) = runner {
-                runner.keep_time().await;
-            }
-        })
+        Ok(Self { store, development: Some(Development::new(host)) })
     }
 }

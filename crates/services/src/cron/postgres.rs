@@ -96,23 +96,15 @@ async fn remove(db: &mut PgTransaction<'_>, name: &str) -> Result<bool, StoreErr
     Ok(removed.rows_affected() == 1)
 }
 
-/// Makes a run, leased at once with an `Ask`. None when the time has a run already.
+/// Makes a run. None when the time has a run already.
 async fn make(
     db: &mut PgTransaction<'_>,
     job: &str,
     cause: &str,
     due: i64,
     now: i64,
-    ask: Option<&Ask>,
 ) -> Result<Option<i64>, StoreError> {
-    let make = sqlx::query_scalar(MAKE)
-        .bind(job)
-        .bind(cause)
-        .bind(due)
-        .bind(now)
-        .bind(ask.map_or(now, |ask| now.saturating_add(ask.lease_ms)))
-        .bind(i32::from(ask.is_some()))
-        .bind(ask.map(|ask| ask.receipt.as_str()));
+    let make = sqlx::query_scalar(MAKE).bind(job).bind(cause).bind(due).bind(now);
     let id = make.fetch_optional(&mut **db).await.map_err(store_error)?;
     let forget = sqlx::query(FORGET).bind(job).bind(i64::try_from(REMEMBERED_RUNS).unwrap_or(i64::MAX));
     forget.execute(&mut **db).await.map_err(store_error)?;
@@ -175,20 +167,22 @@ impl CronStore for PostgresCron {
         Ok(removed)
     }
 
-    async fn trigger(
-        &self,
-        name: String,
-        ask: Option<Ask>,
-        now: i64,
-    ) -> Result<Option<(Run, Option<Call>)>, StoreError> {
+    async fn trigger(&self, name: String, now: i64) -> Result<Option<Run>, StoreError> {
         let mut db = self.begin().await?;
-        let rows = sqlx::query(JOB).bind(&name).fetch_all(&mut *db).await.map_err(store_error)?;
-        let Some(Described { job, .. }) = collect(&rows, described)?.pop() else { return Ok(None) };
-        let Some(id) = make(&mut db, &name, run::MANUAL, now, now, ask.as_ref()).await? else { return Ok(None) };
+        let rows = sqlx::query(ONE).bind(&name).fetch_all(&mut *db).await.map_err(store_error)?;
+        if collect(&rows, job_and_next)?.is_empty() {
+            return Ok(None);
+        }
+        let Some(id) = make(&mut db, &name, run::MANUAL, now, now).await? else { return Ok(None) };
         let made = run_at(&sqlx::query(RUN).bind(id).fetch_one(&mut *db).await.map_err(store_error)?, 0)?;
         db.commit().await.map_err(store_error)?;
-        let call = made.leased(ask.as_ref(), job, id, now);
-        Ok(Some((made, call)))
+        Ok(Some(made))
+    }
+
+    async fn give_up(&self, id: i64, error: String) -> Result<(), StoreError> {
+        let mut db = self.begin().await?;
+        sqlx::query(GIVE_UP).bind(error).bind(id).execute(&mut *db).await.map_err(store_error)?;
+        db.commit().await.map_err(store_error)
     }
 
     async fn wake(&self) -> Result<Option<i64>, StoreError> {
@@ -199,10 +193,10 @@ impl CronStore for PostgresCron {
         let mut db = self.begin().await?;
         let due = sqlx::query(DUE).bind(now).fetch_all(&mut *db).await.map_err(store_error)?;
         for (job, next) in collect(&due, job_and_next)? {
-            let Some(next) = next.filter(|_| ask.scope.has(&job)) else { continue };
+            let Some(next) = next.filter(|_| ask.has(&job)) else { continue };
             let plan = plan(&job, next, now);
             if let Some(due) = plan.due {
-                make(&mut db, &job.name, SCHEDULED, due, now, None).await?;
+                make(&mut db, &job.name, SCHEDULED, due, now).await?;
             }
             let next = sqlx::query(NEXT).bind(plan.next).bind(&job.name);
             next.execute(&mut *db).await.map_err(store_error)?;
@@ -213,7 +207,7 @@ impl CronStore for PostgresCron {
             Ok(job_at(row, 4)?.map(|job| Ready { id, cause, due_ms, attempts, job }))
         })?;
         let mut calls = Vec::new();
-        for ready in ready.into_iter().filter(|ready| ask.scope.has(&ready.job)) {
+        for ready in ready.into_iter().filter(|ready| ask.has(&ready.job)) {
             if ready.is_lost() {
                 let give_up = sqlx::query(GIVE_UP).bind(run::LOST).bind(ready.id);
                 give_up.execute(&mut *db).await.map_err(store_error)?;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::Cron;
 use super::job::{Given, Job, MAX_JOBS, declared_from_json, is_name};
-use super::run::{Ask, Run, Scope, now};
+use super::run::{Ask, Run, now};
 use super::store::{CronStore, Described, REMEMBERED_RUNS};
 use crate::Limits;
 use crate::http::body;
@@ -72,7 +72,6 @@ async fn add<S: CronStore>(
         let detail = format!("there is a job of this name, or there are {MAX_JOBS} jobs");
         return Err(Problem::new(StatusCode::CONFLICT, detail));
     }
-    cron.jobs_changed();
     let location = format!("/cron/{name}");
     Ok((StatusCode::CREATED, [(LOCATION, location)], axum::Json(find(&cron, name).await?)).into_response())
 }
@@ -86,7 +85,6 @@ async fn declare<S: CronStore>(
     let (asked, text) = body::read_json_with_text(&headers, body, &limits).await?;
     let (owner, jobs) = declared_from_json(&asked, &text).map_err(Problem::bad_request)?;
     cron.store.declare(owner, jobs, now()).await.map_err(Problem::internal)?;
-    cron.jobs_changed();
     list(State((cron, limits))).await
 }
 
@@ -107,7 +105,6 @@ async fn change<S: CronStore>(
     }
     let changed = cron.store.change(name.clone(), given, now()).await.map_err(Problem::internal)?;
     changed.ok_or_else(absent)?.map_err(Problem::bad_request)?;
-    cron.jobs_changed();
     find(&cron, name).await.map(axum::Json)
 }
 
@@ -115,28 +112,19 @@ async fn remove<S: CronStore>(State((cron, _)): Shared<S>, Name(name): Name) -> 
     if !is_name(&name) || !cron.store.remove(name).await.map_err(Problem::internal)? {
         return Err(absent());
     }
-    cron.jobs_changed();
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Runs a job now, even a disabled one. In development it answers after the run; a sidecar leaves the run to a
-/// consumer, and answers 202.
+/// Runs a job now, even a disabled one. A consumer does the run. In development the answer is the run that has ended; a
+/// sidecar answers 202 with the run that waits.
 async fn trigger<S: CronStore>(State((cron, _)): Shared<S>, Name(name): Name) -> Result<Response, Problem> {
-    if !is_name(&name) {
-        return Err(absent());
-    }
-    let (status, run) = match cron.runner {
-        Some(runner) => {
-            // A separate task, so that a client that disconnects does not cancel the run.
-            let run = tokio::spawn(async move { runner.trigger(name).await }).await.map_err(Problem::internal)?;
-            (StatusCode::OK, run.map_err(Problem::internal)?)
-        }
-        None => {
-            let made = cron.store.trigger(name, None, now()).await.map_err(Problem::internal)?;
-            (StatusCode::ACCEPTED, made.map(|(run, _)| run))
-        }
+    let module = find(&cron, name.clone()).await?.job.module;
+    let run = cron.store.trigger(name, now()).await.map_err(Problem::internal)?.ok_or_else(absent)?;
+    let Some(development) = cron.development else {
+        return Ok((StatusCode::ACCEPTED, axum::Json(run)).into_response());
     };
-    Ok((status, axum::Json(run.ok_or_else(absent)?)).into_response())
+    let ended = development.wait(&cron.store, run, &module).await.map_err(Problem::internal)?;
+    Ok(axum::Json(ended.ok_or_else(absent)?).into_response())
 }
 
 async fn history<S: CronStore>(
@@ -164,7 +152,8 @@ async fn lease<S: CronStore>(
     let max = number(&asked, "max", 1, MAX_RUNS)?.unwrap_or(MAX_RUNS);
     let lease_ms = number(&asked, "lease_ms", 1, MAX_LEASE_MS)?.unwrap_or(LEASE_MS);
     let ask = Ask {
-        scope: Scope::Modules(modules),
+        modules,
+        of_clients: cron.development.is_some(),
         max: usize::try_from(max).unwrap_or(1),
         lease_ms: i64::try_from(lease_ms).unwrap_or(i64::MAX),
         receipt: secret_id().map_err(Problem::internal)?,
@@ -194,6 +183,9 @@ async fn done<S: CronStore>(
         _ => return Err(Problem::bad_request("`status` or `error` must say how the run ended")),
     };
     let again = cron.store.finish(id, receipt, outcome, now()).await.map_err(Problem::internal)?;
+    if let Some(development) = &cron.development {
+        development.run_ended();
+    }
     let lost = || Problem::new(StatusCode::CONFLICT, "the lease has ended: the run is another consumer's, or is over");
     Ok(axum::Json(json!({ "again": again.ok_or_else(lost)? })))
 }

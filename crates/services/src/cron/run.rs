@@ -6,7 +6,6 @@ use serde::Serialize;
 
 use super::job::Job;
 use super::schedule::Schedule;
-use crate::ModuleRequest;
 use crate::lease::{backoff, iso};
 
 /// The lateness in milliseconds within which a run is on time. A time missed by more is skipped unless its job catches
@@ -42,10 +41,9 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Makes the call of a run that was leased when it was made; none otherwise.
-    pub(super) fn leased(&self, ask: Option<&Ask>, job: Job, id: i64, now: i64) -> Option<Call> {
-        let ask = ask.filter(|_| self.state == State::Running)?;
-        Some(Ready { id, cause: self.cause.clone(), due_ms: now, attempts: 0, job }.call(&ask.receipt))
+    /// Reports whether it gets no further attempt.
+    pub(super) fn is_over(&self) -> bool {
+        !matches!(self.state, State::Waiting | State::Running)
     }
 }
 
@@ -103,34 +101,26 @@ impl From<Stored> for Run {
     }
 }
 
-/// Selects the jobs whose runs a consumer takes.
-#[derive(Clone, Debug)]
-pub(crate) enum Scope {
-    /// The jobs of these modules.
-    Modules(Vec<String>),
-    /// The jobs of these modules, and all jobs that clients added.
-    Development(Vec<String>),
-}
-
-impl Scope {
-    pub(super) fn has(&self, job: &Job) -> bool {
-        match self {
-            Self::Modules(modules) => modules.contains(&job.module),
-            Self::Development(modules) => job.owner.is_none() || modules.contains(&job.module),
-        }
-    }
-}
-
 /// A consumer's request for runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Ask {
-    pub(crate) scope: Scope,
+    /// Runs of these modules' jobs are taken.
+    pub(crate) modules: Vec<String>,
+    /// Runs of all jobs that clients added are taken as well, so that a wrong name of a module shows in development.
+    pub(crate) of_clients: bool,
     /// Limit of runs.
     pub(crate) max: usize,
     /// Length of the lease in milliseconds.
     pub(crate) lease_ms: i64,
     /// Identifies the lease.
     pub(crate) receipt: String,
+}
+
+impl Ask {
+    /// Reports whether runs of a job are taken.
+    pub(super) fn has(&self, job: &Job) -> bool {
+        self.modules.contains(&job.module) || (self.of_clients && job.owner.is_none())
+    }
 }
 
 /// The next step of a job whose time has come.
@@ -210,17 +200,6 @@ pub(crate) struct Call {
     pub(crate) headers: BTreeMap<String, String>,
     pub(crate) body: Option<String>,
     pub(crate) receipt: String,
-}
-
-impl Call {
-    pub(super) fn request(&self) -> ModuleRequest {
-        ModuleRequest {
-            method: self.method.clone(),
-            path: self.path.clone(),
-            headers: self.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
-            body: self.body.clone(),
-        }
-    }
 }
 
 /// The outcome of an attempt: the module's status, or the reason why there is none.
@@ -307,9 +286,8 @@ mod tests {
 
     #[test]
     fn a_call_carries_the_run_and_the_body() {
-        let call = |job: Job| {
-            Ready { id: 7, cause: SCHEDULED.to_string(), due_ms: 0, attempts: 1, job }.call("receipt").request()
-        };
+        let call =
+            |job: Job| Ready { id: 7, cause: SCHEDULED.to_string(), due_ms: 0, attempts: 1, job }.call("receipt");
         let bare = call(job(json!({})));
         assert_eq!(bare.body, None);
         let expected = [
@@ -319,10 +297,8 @@ mod tests {
             ("x-tenon-cron-job", "a"),
             ("x-tenon-cron-run", "7"),
         ];
-        assert_eq!(bare.headers, expected.map(|(name, value)| (name.to_string(), value.to_string())));
-        let content_type = |request: &ModuleRequest| {
-            request.headers.iter().find(|(name, _)| name == "content-type").map(|(_, value)| value.clone())
-        };
+        assert_eq!(bare.headers, expected.map(|(name, value)| (name.to_string(), value.to_string())).into());
+        let content_type = |call: &Call| call.headers.get("content-type").cloned();
         let object = call(job(json!({ "method": "POST", "body": { "full": true } })));
         assert_eq!(object.body.as_deref(), Some("{\"full\":true}"));
         assert_eq!(content_type(&object).as_deref(), Some("application/json"));

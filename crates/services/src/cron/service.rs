@@ -2,7 +2,7 @@
 
 use super::store::CronStore;
 use super::{Cron, PostgresCron, SqliteCron, routes};
-use crate::registry::{Dev, DevOpening, DevPart, Flag, Kind, Opened, Opening, Store, check, path_of};
+use crate::registry::{Dev, DevOpening, Flag, Kind, Opened, Opening, Store, check, path_of};
 use crate::settings::NoOptions;
 use crate::{Limits, ServicesError, sqlite_file};
 
@@ -20,7 +20,7 @@ pub(crate) static KIND: Kind = Kind {
         name: "cron.db",
         open: |DevOpening { path, host, cache, limits }| {
             let cron = Cron::open(path, host.clone(), limits, cache)?;
-            Ok(DevPart { routes: routes(cron.clone(), limits.clone()), clock: Some(Box::new(move || cron.start())) })
+            Ok(routes(cron, limits.clone()))
         },
     }),
 };

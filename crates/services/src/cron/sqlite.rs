@@ -95,21 +95,10 @@ fn put(db: &mut Connection, job: &Job, next: Option<i64>) -> Result<(), Error> {
     db.execute(PUT, &[(&job.name).into(), (&job.to_text()).into(), next.into()]).map(drop)
 }
 
-/// Makes a run, leased at once with an `Ask`. None when the time has a run already.
-fn make(
-    db: &mut Connection,
-    job: &str,
-    cause: &str,
-    due: i64,
-    now: i64,
-    ask: Option<&Ask>,
-) -> Result<Option<i64>, Error> {
-    let ready = ask.map_or(now, |ask| now.saturating_add(ask.lease_ms));
-    let receipt = ask.map(|ask| ask.receipt.as_str());
-    let (job, attempts) = (job.into(), i32::from(ask.is_some()));
-    let values = [job, cause.into(), due.into(), now.into(), ready.into(), attempts.into(), receipt.into()];
-    let id = db.find(MAKE, &values, |row| row.read(0))?;
-    db.execute(FORGET, &[job, i64::try_from(REMEMBERED_RUNS).unwrap_or(i64::MAX).into()])?;
+/// Makes a run. None when the time has a run already.
+fn make(db: &mut Connection, job: &str, cause: &str, due: i64, now: i64) -> Result<Option<i64>, Error> {
+    let id = db.find(MAKE, &[job.into(), cause.into(), due.into(), now.into()], |row| row.read(0))?;
+    db.execute(FORGET, &[job.into(), i64::try_from(REMEMBERED_RUNS).unwrap_or(i64::MAX).into()])?;
     Ok(id)
 }
 
@@ -170,22 +159,19 @@ impl CronStore for SqliteCron {
         remove.await
     }
 
-    async fn trigger(
-        &self,
-        name: String,
-        ask: Option<Ask>,
-        now: i64,
-    ) -> Result<Option<(Run, Option<Call>)>, StoreError> {
+    async fn trigger(&self, name: String, now: i64) -> Result<Option<Run>, StoreError> {
         let trigger = self.write(move |db| {
-            let Some(Described { job, .. }) = collect(db, JOB, &[(&name).into()], described)?.pop() else {
+            if collect(db, ONE, &[(&name).into()], job_and_next)?.is_empty() {
                 return Ok(None);
-            };
-            let Some(id) = make(db, &name, run::MANUAL, now, now, ask.as_ref())? else { return Ok(None) };
-            let made = db.one(RUN, &[id.into()], |row| run_at(row, 0))?;
-            let call = made.leased(ask.as_ref(), job, id, now);
-            Ok(Some((made, call)))
+            }
+            let Some(id) = make(db, &name, run::MANUAL, now, now)? else { return Ok(None) };
+            db.find(RUN, &[id.into()], |row| run_at(row, 0))
         });
         trigger.await
+    }
+
+    async fn give_up(&self, id: i64, error: String) -> Result<(), StoreError> {
+        self.write(move |db| db.execute(GIVE_UP, &[(&error).into(), id.into()]).map(drop)).await
     }
 
     async fn wake(&self) -> Result<Option<i64>, StoreError> {
@@ -195,10 +181,10 @@ impl CronStore for SqliteCron {
     async fn lease(&self, ask: Ask, now: i64) -> Result<Vec<Call>, StoreError> {
         let lease = self.write(move |db| {
             for (job, next) in collect(db, DUE, &[now.into()], job_and_next)? {
-                let Some(next) = next.filter(|_| ask.scope.has(&job)) else { continue };
+                let Some(next) = next.filter(|_| ask.has(&job)) else { continue };
                 let plan = plan(&job, next, now);
                 if let Some(due) = plan.due {
-                    make(db, &job.name, SCHEDULED, due, now, None)?;
+                    make(db, &job.name, SCHEDULED, due, now)?;
                 }
                 db.execute(NEXT, &[plan.next.into(), (&job.name).into()])?;
             }
@@ -207,7 +193,7 @@ impl CronStore for SqliteCron {
                 Ok(job_at(row, 4)?.map(|job| Ready { id, cause, due_ms, attempts, job }))
             })?;
             let mut calls = Vec::new();
-            for ready in ready.into_iter().filter(|ready| ask.scope.has(&ready.job)) {
+            for ready in ready.into_iter().filter(|ready| ask.has(&ready.job)) {
                 if ready.is_lost() {
                     db.execute(GIVE_UP, &[run::LOST.into(), ready.id.into()])?;
                 } else if calls.len() < ask.max {
@@ -260,7 +246,7 @@ impl CronStore for SqliteCron {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cron::run::{Scope, State};
+    use crate::cron::run::State;
     use serde_json::json;
 
     const MINUTE: i64 = 60_000;
@@ -268,8 +254,8 @@ mod tests {
     const START: i64 = 500_000 * HOUR;
 
     fn ask(receipt: &str) -> Ask {
-        let scope = Scope::Modules(vec!["m".to_string()]);
-        Ask { scope, max: 10, lease_ms: MINUTE, receipt: receipt.to_string() }
+        let modules = vec!["m".to_string()];
+        Ask { modules, of_clients: false, max: 10, lease_ms: MINUTE, receipt: receipt.to_string() }
     }
 
     fn job(name: &str, more: serde_json::Value) -> Job {
@@ -387,9 +373,9 @@ mod tests {
         let (_folder, store) = store().await;
         store.add(job("a", json!({})), START).await.unwrap();
         for minute in 0..150 {
-            store.trigger("a".to_string(), Some(ask("x")), START + minute).await.unwrap().unwrap();
-            let id: i64 = store.runs("a".to_string(), 1).await.unwrap()[0].id.parse().unwrap();
-            store.finish(id, "x".to_string(), Ok(200), START + minute).await.unwrap();
+            let run = store.trigger("a".to_string(), START + minute).await.unwrap().unwrap();
+            assert_eq!((run.state, store.lease(ask("x"), START + minute).await.unwrap().len()), (State::Waiting, 1));
+            store.finish(run.id.parse().unwrap(), "x".to_string(), Ok(200), START + minute).await.unwrap();
         }
         assert_eq!(store.runs("a".to_string(), 1000).await.unwrap().len(), REMEMBERED_RUNS);
     }

@@ -47,8 +47,7 @@ pub(super) const NEXT: &str = "UPDATE tenon_cron_jobs SET next_ms = $1 WHERE nam
 /// Makes a run, or records that another one is in progress. A scheduled time has one run.
 pub(super) const MAKE: &str = "INSERT INTO tenon_cron_runs
   (job, cause, due_ms, started_ms, ready_ms, attempts, receipt, finished, error)
-SELECT CAST($1 AS text), CAST($2 AS text), CAST($3 AS bigint), CAST($4 AS bigint), CAST($5 AS bigint),
-  CASE WHEN o.busy = 0 THEN CAST($6 AS int) ELSE 0 END, CASE WHEN o.busy = 0 THEN CAST($7 AS text) END, o.busy,
+SELECT CAST($1 AS text), CAST($2 AS text), CAST($3 AS bigint), CAST($4 AS bigint), $4, 0, NULL, o.busy,
   CASE WHEN o.busy = 1 THEN 'it was still running' END
 FROM (SELECT CAST(EXISTS (SELECT 1 FROM tenon_cron_runs WHERE job = $1 AND finished = 0) AS int) AS busy) AS o
 WHERE true ON CONFLICT DO NOTHING RETURNING id";
@@ -64,8 +63,9 @@ WHERE r.finished = 0 AND r.ready_ms <= $1 ORDER BY r.id";
 pub(super) const TAKE: &str = "UPDATE tenon_cron_runs
 SET attempts = attempts + 1, receipt = $1, started_ms = $2, ready_ms = $3 WHERE id = $4";
 
-pub(super) const GIVE_UP: &str =
-    "UPDATE tenon_cron_runs SET finished = 1, receipt = NULL, status = NULL, error = $1 WHERE id = $2";
+/// Ends a run with an error. One that was never leased counts as attempted, because it was not skipped.
+pub(super) const GIVE_UP: &str = "UPDATE tenon_cron_runs SET finished = 1, receipt = NULL, status = NULL, error = $1,
+  attempts = CASE WHEN attempts = 0 THEN 1 ELSE attempts END WHERE id = $2 AND finished = 0";
 
 pub(super) const ATTEMPTED: &str = "SELECT r.cause, r.attempts, r.started_ms, j.job
 FROM tenon_cron_runs AS r JOIN tenon_cron_jobs AS j ON j.name = r.job

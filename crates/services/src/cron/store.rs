@@ -48,13 +48,11 @@ pub(crate) trait CronStore: Clone + Send + Sync + 'static {
     /// Removes a job with its history.
     fn remove(&self, name: String) -> impl Future<Output = Result<bool, StoreError>> + Send;
 
-    /// Makes a manual run; with an `Ask` it is leased at once. None when the job does not exist.
-    fn trigger(
-        &self,
-        name: String,
-        ask: Option<Ask>,
-        now: i64,
-    ) -> impl Future<Output = Result<Option<(Run, Option<Call>)>, StoreError>> + Send;
+    /// Makes a manual run. None when the job does not exist.
+    fn trigger(&self, name: String, now: i64) -> impl Future<Output = Result<Option<Run>, StoreError>> + Send;
+
+    /// Ends a run that no consumer leases, with an error.
+    fn give_up(&self, id: i64, error: String) -> impl Future<Output = Result<(), StoreError>> + Send;
 
     /// Returns the earliest time at which there may be a run to lease.
     fn wake(&self) -> impl Future<Output = Result<Option<i64>, StoreError>> + Send;

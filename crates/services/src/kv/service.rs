@@ -14,9 +14,7 @@ pub(crate) static KIND: Kind = Kind {
     stores: &[Store::redis(|opening| Box::pin(redis(opening))), Store::sqlite(|opening| Box::pin(sqlite(opening)))],
     dev: Some(Dev {
         name: "kv.db",
-        open: |DevOpening { path, cache, limits, .. }| {
-            Ok(routes(SqliteKv::open(path, limits, cache)?, limits.clone()).into())
-        },
+        open: |DevOpening { path, cache, limits, .. }| Ok(routes(SqliteKv::open(path, limits, cache)?, limits.clone())),
     }),
 };
 

@@ -19,7 +19,7 @@ pub(crate) static KIND: Kind = Kind {
     dev: Some(Dev {
         name: "queue.db",
         open: |DevOpening { path, cache, limits, .. }| {
-            Ok(routes(SqliteQueue::open(path, limits, cache)?, limits.clone()).into())
+            Ok(routes(SqliteQueue::open(path, limits, cache)?, limits.clone()))
         },
     }),
 };

@@ -44,7 +44,7 @@ pub(crate) static KIND: Kind = Kind {
         name: "sql.db",
         open: |DevOpening { path, cache, limits, .. }| {
             let access = SqlAccess::default();
-            Ok(routes(SqliteSql::open(path, access, limits.clone(), cache)?, limits.clone()).into())
+            Ok(routes(SqliteSql::open(path, access, limits.clone(), cache)?, limits.clone()))
         },
     }),
 };

@@ -26,7 +26,7 @@ pub(crate) static KIND: Kind = Kind {
     dev: Some(Dev {
         name: "storage",
         open: |DevOpening { path, cache, limits, .. }| {
-            Ok(routes(FolderStore::open(path, cache)?, None, limits.clone()).into())
+            Ok(routes(FolderStore::open(path, cache)?, None, limits.clone()))
         },
     }),
 };
