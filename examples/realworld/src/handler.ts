@@ -37,8 +37,6 @@ const anyone = use(jwt({ ...signing, optional: true }), reader);
 /** Routes for users. */
 const signedIn = use(jwt(signing), reader);
 
-type Named = { path: { username: string } };
-type Slugged = { path: { slug: string } };
 const user = { user: t.User };
 const profile = { profile: t.Profile };
 const oneArticle = { article: t.Article };
@@ -173,18 +171,18 @@ const profiles = group(
   "/profiles/{username}",
   {
     /** A profile. */
-    get: anyone.get("", { response: profile }, async ({ path }: Named, _req, { me }) =>
+    get: anyone.get("", { response: profile }, async ({ path }, _req, { me }) =>
       ok({ profile: (await profileOf(path.username, me)).profile }),
     ),
     /** Follow a user. */
-    follow: signedIn.post("/follow", { response: profile }, async ({ path }: Named, _req, { me }) => {
+    follow: signedIn.post("/follow", { response: profile }, async ({ path }, _req, { me }) => {
       const { id, profile } = await profileOf(path.username, me);
       const onConflict = { columns: ["follower_id", "followed_id"], nothing: true } as const;
       await db.execute(sqlCreate("follows", { follower_id: me, followed_id: id, onConflict }));
       return ok({ profile: { ...profile, following: true } });
     }),
     /** Follow a user no longer. */
-    unfollow: signedIn.del("/follow", { response: profile }, async ({ path }: Named, _req, { me }) => {
+    unfollow: signedIn.del("/follow", { response: profile }, async ({ path }, _req, { me }) => {
       const { id, profile } = await profileOf(path.username, me);
       await db.execute(sqlDelete("follows", { filter: { follower_id: me, followed_id: id } }));
       return ok({ profile: { ...profile, following: false } });
@@ -237,14 +235,12 @@ const article = group(
   "/{slug}",
   {
     /** An article. */
-    get: anyone.get("", { response: oneArticle }, async ({ path }: Slugged, _req, { me }) =>
-      ok(await articleAt(path.slug, me)),
-    ),
+    get: anyone.get("", { response: oneArticle }, async ({ path }, _req, { me }) => ok(await articleAt(path.slug, me))),
     /** Change an article. */
     change: signedIn.put(
       "",
       { body: { article: t.ArticleChanges }, response: oneArticle },
-      async ({ path, body }: Slugged & { body: { article: Infer<typeof t.ArticleChanges> } }, _req, { me }) => {
+      async ({ path, body }, _req, { me }) => {
         const id = await idOf(path.slug, me);
         const slug = body.article.title === undefined ? path.slug : slugOf(body.article.title);
         const set = { ...body.article, slug, updated_at: time.nowIso() };
@@ -253,18 +249,18 @@ const article = group(
       },
     ),
     /** Delete an article. */
-    remove: signedIn.del("", { status: 204 }, async ({ path }: Slugged, _req, { me }) => {
+    remove: signedIn.del("", { status: 204 }, async ({ path }, _req, { me }) => {
       await db.execute(sqlDelete("articles", { filter: { id: await idOf(path.slug, me) } }));
       return noContent();
     }),
     /** Mark an article as a favorite. */
-    favor: signedIn.post("/favorite", { response: oneArticle }, async ({ path }: Slugged, _req, { me }) => {
+    favor: signedIn.post("/favorite", { response: oneArticle }, async ({ path }, _req, { me }) => {
       const onConflict = { columns: ["user_id", "article_id"], nothing: true } as const;
       await db.execute(sqlCreate("favorites", { user_id: me, article_id: await idOf(path.slug), onConflict }));
       return ok(await articleAt(path.slug, me));
     }),
     /** Unmark an article. */
-    unfavor: signedIn.del("/favorite", { response: oneArticle }, async ({ path }: Slugged, _req, { me }) => {
+    unfavor: signedIn.del("/favorite", { response: oneArticle }, async ({ path }, _req, { me }) => {
       await db.execute(sqlDelete("favorites", { filter: { user_id: me, article_id: await idOf(path.slug) } }));
       return ok(await articleAt(path.slug, me));
     }),
@@ -287,14 +283,14 @@ const comments = group(
   "/{slug}/comments",
   {
     /** The comments of an article. */
-    list: anyone.get("", { response: { comments: list(t.Comment) } }, async ({ path }: Slugged, _req, { me }) =>
+    list: anyone.get("", { response: { comments: list(t.Comment) } }, async ({ path }, _req, { me }) =>
       ok({ comments: await commentsOf(me, "c.article_id", await idOf(path.slug)) }),
     ),
     /** Comment an article. */
     create: signedIn.post(
       "",
       { body: { comment: t.NewComment }, response: { comment: t.Comment } },
-      async ({ path, body }: Slugged & { body: { comment: Infer<typeof t.NewComment> } }, _req, { me }) => {
+      async ({ path, body }, _req, { me }) => {
         const now = time.nowIso();
         const values = { body: body.comment.body, article_id: await idOf(path.slug), author_id: me };
         const create = sqlCreate("comments", { ...values, created_at: now, updated_at: now, returning: ["id"] });
@@ -304,15 +300,11 @@ const comments = group(
       },
     ),
     /** Delete a comment. */
-    remove: signedIn.del(
-      "/{id}",
-      { path: { id: field.u32() }, status: 204 },
-      async ({ path }: Slugged & { path: { id: number } }, _req, { me }) => {
-        const filter = { id: path.id, article_id: await idOf(path.slug), author_id: me };
-        guard((await db.execute(sqlDelete("comments", { filter }))) > 0, 404, "there is no such comment of yours");
-        return noContent();
-      },
-    ),
+    remove: signedIn.del("/{id}", { path: { id: field.u32() }, status: 204 }, async ({ path }, _req, { me }) => {
+      const filter = { id: path.id, article_id: await idOf(path.slug), author_id: me };
+      guard((await db.execute(sqlDelete("comments", { filter }))) > 0, 404, "there is no such comment of yours");
+      return noContent();
+    }),
   },
   { ...slugPath, tags: ["Comments"] },
 );

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { client } from "../client/index.ts";
-import { del, field, get, group, noContent, ok, Path, post, routes, Type } from "../index.ts";
+import { del, field, get, group, middleware, noContent, ok, Path, post, routes, Type } from "../index.ts";
 import { json } from "../openapi/index.ts";
 import { testApp } from "../testing/index.ts";
 
@@ -8,14 +8,15 @@ interface Of {
   path: { slug: string };
 }
 
+// Declared outside its group, so the handler names the type of the placeholder.
 const votes = group("/votes", { add: post("", ({ path }: Of) => ok({ voted: path.slug })) }, { tags: ["Votes"] });
 const comments = group(
   "/articles/{slug}/comments",
   {
-    list: get("", { query: { page: field.u32({ default: 1 }) } }, ({ path, query }: Of & { query: { page: number } }) =>
+    list: get("", { query: { page: field.u32({ default: 1 }) } }, ({ path, query }) =>
       ok({ slug: path.slug, page: query.page }),
     ),
-    one: get("/{id}", { path: { id: field.u32() } }, ({ path }: { path: { slug: string; id: number } }) => ok(path)),
+    one: get("/{id}", { path: { id: field.u32() } }, ({ path }) => ok(path)),
     remove: del("/{id}", { path: Path("CommentAt", { id: field.u32() }), status: 204 }, () => noContent()),
     votes,
   },
@@ -33,6 +34,22 @@ it("hands its placeholders to handlers, merged with their own", async () => {
     { in: "path", pointer: "#/slug", code: "max" },
     { in: "path", pointer: "#/id", code: "type" },
   ]);
+});
+
+it("takes a function that makes the definitions from the group's own route functions", async () => {
+  const named = middleware((_req, next) => next({ name: "ada" }));
+  const user = group(
+    "/users/{id}",
+    ({ get, use }) => ({
+      one: get("", ({ path }, _req, { name }) => ok({ next: path.id + 1, name })),
+      twice: use(middleware((_req, next) => next({ age: 36 }))).get("/age", (_in, _req, context) => ok(context)),
+    }),
+    { path: { id: field.u32() }, use: [named] },
+  );
+  const test = testApp(routes({ user }));
+  expect((await test.get("/users/7")).json()).toEqual({ next: 8, name: "ada" });
+  expect((await test.get("/users/7/age")).json()).toEqual({ name: "ada", age: 36 });
+  expect((await test.get("/users/x")).status).toBe(400);
 });
 
 it("describes them in the document, with the tags of the nearest group", () => {
@@ -83,6 +100,7 @@ it.each([
     () => routes({ a: group("/{id}", { b: get("/{id}", () => ok({})) }, { path: { id: field.string() } }) }),
     /has \{id\} twice/,
   ],
+  ["a function without definitions", () => group("/a", (() => undefined) as never), /expects its routes/],
   ["tags that are no texts", () => group("/a", {}, { tags: [1] } as never), /"tags" must be a list of texts/],
 ])("refuses %s", (_what, make, message) => {
   expect(make as () => never).toThrow(message);

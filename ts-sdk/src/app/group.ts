@@ -2,12 +2,13 @@
 
 import { buildingKey } from "../abi.ts";
 import { checkMiddleware } from "../middleware/check.ts";
-import type { AddsOf, AnyMiddleware, Chain, Empty } from "../middleware/types.ts";
+import type { AddsOf, AnyMiddleware, Chain, Empty, Kit } from "../middleware/types.ts";
+import { kit } from "../middleware/use.ts";
 import { platform } from "../platform.ts";
 import type { RouteOptions } from "../routing/operation.ts";
 import type { Around } from "../routing/step.ts";
-import type { PrefixRule, Unmet } from "../routing/types.ts";
-import type { Fields, ObjectSchema, OutputOf, PathSchema } from "../schema/object.ts";
+import type { Expecting, InPlace, Placeholders, PrefixRule, PrefixValues, Unmet } from "../routing/types.ts";
+import type { Fields, ObjectSchema, PathSchema } from "../schema/object.ts";
 import type { PathFields } from "../schema/path.ts";
 import { isSchema } from "../schema/schema.ts";
 import { refuseUnknown } from "../schema/unknown.ts";
@@ -19,29 +20,45 @@ export interface GroupOptions<M extends readonly AnyMiddleware[], F> {
   /** Middleware around its routes, the outermost first. */
   readonly use?: M & Chain<M, Empty>;
   /**
-   * The placeholders of the prefix: their fields, or a `Path`. Handlers get them in `path`, merged with their own ones.
-   * They ask for them by the type of their first parameter.
+   * The placeholders of the prefix: their fields, or a `Path`. Handlers get them in `path`, merged with their own ones. In
+   * definitions, those are texts; a function that makes the definitions has the types of these fields.
    */
   readonly path?: F;
   /** The tags of its operations in the OpenAPI document. An inner group's take the place of an outer one's. */
   readonly tags?: readonly string[];
 }
 
-/** The values of a prefix's placeholders; unknown without any. */
-type ValuesOf<F> = [keyof F] extends [never]
-  ? unknown
-  : F extends PathSchema<infer Values>
-    ? Values
-    : F extends PathFields
-      ? OutputOf<F>
-      : unknown;
+/** The input of handlers in a group: the values of its prefix's placeholders, and those of the groups around it. */
+type PlacedBy<Values, Outer> = keyof Values extends never
+  ? [Outer] extends [never]
+    ? unknown
+    : Outer
+  : { readonly path: Values } & ([Outer] extends [never] ? unknown : Outer);
+declare const hint: unique symbol;
+/**
+ * Infers the input of the handlers that are declared in a group, and accepts nothing. The type checker reads definitions
+ * before the option `path`, so their placeholders are texts; it reads a function that makes them after the options.
+ */
+interface Hint<Input> {
+  readonly [name: string]: Expecting<Input>;
+  readonly [hint]: never;
+}
+type TextsOf<P extends string> = { [Name in Placeholders<P>]: string };
+
+/** The definitions of a group, or a function that makes them with the group's own route functions. */
+export type GroupDefinitions<P extends string, D, M extends readonly AnyMiddleware[], F, Outer> =
+  | D
+  | Hint<PlacedBy<TextsOf<P>, Outer>>
+  | ((group: Kit<AddsOf<M>>) => D | Hint<PlacedBy<PrefixValues<F>, Outer>>);
 
 /**
  * Routes under a common prefix, with middleware around them: a value in `routes({ … })` or in another group. Its routes
- * are named behind its key, as `users.list`.
+ * are named behind its key, as `users.list`. A function makes them from route functions whose handlers know the context
+ * of `use` and the types of `path`.
  *
  * @example
  * const users = group("/users", { list: get("", () => ok([])) }, { use: [signedIn] });
+ * const user = group("/users/{id}", ({ get }) => ({ one: get("", ({ path }) => ok(path)) }), { path: { id: field.u32() } });
  * @throws TypeError at definition, naming the invalid option.
  */
 export function group<
@@ -49,15 +66,17 @@ export function group<
   D extends Definitions,
   const M extends readonly AnyMiddleware[] = readonly [],
   F extends PathFields | PathSchema = Record<never, never>,
+  Outer = unknown,
 >(
-  prefix: P & PrefixRule<P, F>,
-  definitions: D,
+  prefix: P & PrefixRule<P, F, D>,
+  definitions: GroupDefinitions<P, D, M, F, Outer>,
   options: GroupOptions<M, F> = {},
-): Group<D, Unmet<NeedsOf<D>, AddsOf<M>>, ValuesOf<F>> {
+): InPlace<Group<D, Unmet<NeedsOf<D>, AddsOf<M>>, PrefixValues<F>>, Outer> {
   if (typeof prefix !== "string")
     throw new TypeError('group: expects a prefix such as "/users", its routes and options');
   const label = `group(${JSON.stringify(prefix)})`;
-  if (typeof definitions !== "object" || definitions === null) throw new TypeError(`${label}: expects its routes`);
+  const all = (typeof definitions === "function" ? definitions(kit([]) as never) : definitions) as D;
+  if (typeof all !== "object" || all === null) throw new TypeError(`${label}: expects its routes`);
   refuseUnknown(label, options, ["use", "path", "tags"]);
   const { path, tags } = options;
   const around: readonly Around[] = checkMiddleware(`${label}, "use"`, options.use ?? []);
@@ -72,10 +91,10 @@ export function group<
   });
   const enter: AnyGroup["enter"] = (add, name, before, outer) => {
     checkPrefix(name, prefix, fields !== undefined);
-    const changed = fields || tags ? changeRoutes(definitions, change) : definitions;
+    const changed = fields || tags ? changeRoutes(all, change) : all;
     add(changed, `${name}.`, before + prefix, [...outer, ...around]);
   };
-  return Object.freeze({ prefix, definitions, use: around, enter });
+  return Object.freeze({ prefix, definitions: all, use: around, enter });
 }
 
 /** The fields of a group's `path`. */

@@ -177,12 +177,12 @@ const grouped = routes({
   articles: group(
     "/articles/{slug}",
     {
-      read: get("", ({ path }: { path: { slug: string } }) => ok(path)),
+      read: get("", ({ path }) => ok(path)),
       comments: group(
         "/comments/{number}",
-        {
+        ({ get }) => ({
           one: get("/{id}", { path: { id: field.u32() }, response: User }, ({ path }) => ok({ id: path.id, name: "" })),
-        },
+        }),
         { path: Path("Comment", { number: field.u32() }) },
       ),
     },

@@ -16,7 +16,8 @@ export function use<const M extends readonly AnyMiddleware[]>(...middleware: M &
   return kit(checkMiddleware("use", middleware)) as unknown as Kit<AddsOf<M>>;
 }
 
-function kit(around: readonly Around[]): Kit<Empty> {
+/** Makes route functions with middleware around each route. */
+export function kit(around: readonly Around[]): Kit<Empty> {
   return Object.freeze({
     get: declareRoute("get", "GET", around),
     post: declareRoute("post", "POST", around),

@@ -369,7 +369,10 @@ export default routes({
   inline: group("/inline", { /** In a group. */ one: get("/"), deep: group("/deep", { /** Deeper. */ two: get("/") }) }),
   ...more,
   circle: more.circle,
-});`,
+  made: group("/made", ({ get }) => ({ /** By a function. */ three: get("/") }), {}),
+  called: group("/called", definitions),
+});
+function definitions({ get }: any) { return { /** By a function with a name. */ four: get("/") }; }`,
     "posts.ts": `${SDK}
 const group = (...of: unknown[]) => of;
 const definitions = { /** List posts. */ list: get("") };
@@ -387,6 +390,8 @@ export const circle: unknown = group("/circle", { circle });`,
     "posts.add": "Options are no routes.",
     "inline.one": "In a group.",
     "inline.deep.two": "Deeper.",
+    "made.three": "By a function.",
     "named.one": "Of a namespace.",
+    "called.four": "By a function with a name.",
   });
 });

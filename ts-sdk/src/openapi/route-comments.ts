@@ -2,6 +2,7 @@
 import type { CallExpression, Node, ObjectExpression } from "oxc-parser";
 import { Declarations, MAX_STEPS } from "./declarations.ts";
 import { type DocComment, type DocComments, parseDocComment } from "./doc-comment.ts";
+import { returnedBy } from "./returned.ts";
 import type { SourceGraph } from "./source-graph.ts";
 import { keyOf, type ModuleNode, type SourceModule, unwrap } from "./source-module.ts";
 
@@ -58,7 +59,8 @@ export function routeComments(graph: SourceGraph): DocComments {
 
   /**
    * Visits the routes of a group: the second argument of the call that a value is or names, or of the call that its
-   * function returns. A route's options look the same, but their names match no operation.
+   * function returns. It may be a function that makes them. A route's options look the same, but their names match no
+   * operation.
    */
   function visitGroup(name: string, value: ModuleNode, depth = 0): void {
     const { module, node } = declarations.valueOf(value) ?? value;
@@ -76,7 +78,8 @@ export function routeComments(graph: SourceGraph): DocComments {
     // A group may be used in several places, with other names.
     const outside = seen;
     seen = new Set(outside);
-    visit({ module, node: definitions });
+    const given = { module, node: definitions };
+    visit(returnedBy(declarations.valueOf(given) ?? given) ?? given);
     seen = outside;
     group = before;
   }

@@ -10,26 +10,26 @@ import type { StandardSchema } from "../schema/standard.ts";
 import { refuseUnknown } from "../schema/unknown.ts";
 import type { AnyHandler, GivenOptions, Method, Paths, Route, RouteOptions } from "./operation.ts";
 import type { Around } from "./step.ts";
-import type { Handler, KnownOptions, PathRule, Spelled, Unmet } from "./types.ts";
+import type { Handler, InPlace, PathRule, Spelled, Unmet } from "./types.ts";
 
 /** Declares a route: its path or paths, its inputs and outputs, and the handler. */
 export interface DeclareRoute<Context = object> {
   /** @param path `/users`, or several: `["/", ""]` */
-  <const P extends Paths, Asked = unknown>(
+  <const P extends Paths, Asked = unknown, Outer = unknown>(
     path: P & Spelled<P>,
-    handler: Handler<Record<never, never>, Context & Asked>,
-  ): Route<P, Record<never, never>, Unmet<Asked, Context>>;
+    handler: Handler<Record<never, never>, Context & Asked, Outer>,
+  ): InPlace<Route<P, Record<never, never>, Unmet<Asked, Context>>, Outer>;
   /**
    * @param path `/users/{id}`, or several: `["/", ""]`
    * @param options inputs (`path`, `query`, `headers`, `body`), outputs (`response`, `status`), and `deprecated`
    * @param handler receives the declared inputs, parsed and validated, the raw request, and the context that middleware
    *   has added
    */
-  <const P extends Paths, const O extends GivenOptions, Asked = unknown>(
+  <const P extends Paths, const O extends GivenOptions, Asked = unknown, Outer = unknown>(
     path: P,
-    options: O & PathRule<P, O> & KnownOptions<O>,
-    handler: Handler<O, Context & Asked>,
-  ): Route<P, O, Unmet<Asked, Context>>;
+    options: O & PathRule<P, O>,
+    handler: Handler<O, Context & Asked, Outer>,
+  ): InPlace<Route<P, O, Unmet<Asked, Context>>, Outer>;
 }
 
 // Marked as pure, so that a component has only the ones that its app uses.

@@ -32,26 +32,52 @@ export type Returned<T> = T extends string | number | boolean | null | undefined
 // By itself, so that the type checker evaluates it once for each type of a member.
 type ReturnedMember<T> = undefined extends T ? Returned<T> | null : Returned<T>;
 
-/** The answers of a handler: the declared success or any error; with `responses`, those and problem details. */
+/**
+ * The answers of a handler, or promises of them: the declared success or any error; with `responses`, those and problem
+ * details.
+ */
 export type HandlerAnswer<O> = O extends { readonly responses: infer R }
-  ? AnswerOf<R> | ErrorResponse
-  : Response<StatusOf<O>, BodyOf<O>> | Response<RedirectStatus | ErrorStatus>;
+  ? Promised<AnswerOf<R> | ErrorResponse>
+  : Promised<Response<StatusOf<O>, BodyOf<O>> | Response<RedirectStatus | ErrorStatus>>;
+type Promised<T> = T | Promise<T>;
 
 type AnswerOf<R> = { [S in keyof R & number]: Response<S, BodyIn<R[S]>> }[keyof R & number];
 
 /** `unknown` for a prefix whose placeholders are those of the option `path`, else a type that names the error. */
-export type PrefixRule<P extends string, F> = [keyof F] extends [never]
+export type PrefixRule<P extends string, F, Definitions> = [keyof F] extends [never]
   ? P extends `${string}${"{" | "/:" | "/*"}${string}`
     ? PrefixError<P>
     : unknown
   : [PrefixNames<F>, Placeholders<P>] extends [Placeholders<P>, PrefixNames<F>]
-    ? unknown
+    ? Disagreeing<Definitions, PrefixValues<F>> extends infer Name
+      ? [Name] extends [never]
+        ? unknown
+        : { readonly error: `${Name & string} asks for another type of a placeholder; see group(prefix, (g) => …)` }
+      : never
     : { readonly error: `the option "path" must have the placeholders of ${P}` };
 type PrefixError<P> = {
   readonly error: P extends `${string}{${string}`
     ? `the option "path" must have the placeholders of ${P & string}`
     : Misspelled<P>;
 };
+/** The values of a prefix's placeholders; unknown without any. */
+export type PrefixValues<F> = [keyof F] extends [never]
+  ? unknown
+  : F extends PathSchema<infer Values>
+    ? Values
+    : F extends Fields
+      ? OutputOf<F>
+      : unknown;
+/** The names of declarations in a group whose handlers expect placeholders of other types than the group's. */
+type Disagreeing<D, Values> = {
+  [Name in keyof D]: D[Name] extends Expecting<infer Outer>
+    ? Outer extends { readonly path: infer Asked }
+      ? Values extends Pick<Asked, keyof Asked & keyof Values>
+        ? never
+        : Name
+      : never
+    : never;
+}[keyof D];
 type PrefixNames<F> = F extends PathSchema<infer Output> ? keyof Output & string : keyof F & string;
 
 /**
@@ -59,20 +85,31 @@ type PrefixNames<F> = F extends PathSchema<infer Output> ? keyof Output & string
  * validated (as a type without a name, so that an editor shows them and not the options), the request, and the context
  * that the middleware around it has added.
  *
- * It is a method's type, whose parameters may ask for more: a handler in a group asks for the placeholders of its prefix.
+ * `Outer` is the input that a group adds: the placeholders of its prefix. It is a method's type, whose parameters may ask
+ * for more: a handler that is declared outside its group asks for these placeholders itself.
  */
-export type Handler<O, Context = unknown> = {
+export type Handler<O, Context = unknown, Outer = unknown> = {
   handle(
     input: {
-      [K in keyof O & ("path" | "query" | "headers" | "body")]: O[K] extends StandardSchema
-        ? Infer<O[K]>
-        : InlineOf<O[K]>;
-    },
+      [K in keyof O & ("path" | "query" | "headers" | "body")]: InputIn<O[K]>;
+    } & Outer,
     request: Request,
     context: Context,
-  ): HandlerAnswer<O> | Promise<HandlerAnswer<O>>;
+  ): HandlerAnswer<O>;
 }["handle"];
 
+/**
+ * A route or a group with the input that its handlers expect of the groups around it. The type checker infers `Outer`
+ * from the place of a declaration, because the definitions of a group expect this type.
+ */
+export type InPlace<Declared, Outer> = unknown extends Outer ? Declared : Declared & Expecting<Outer>;
+/** Carries the type of the input that handlers expect of the groups around them. Never set. */
+export interface Expecting<Outer> {
+  "~outer"?(outer: Outer): void;
+}
+
+/** The input that a schema or inline fields give. By itself, so that the type checker evaluates it once for each. */
+type InputIn<S> = S extends StandardSchema ? Infer<S> : InlineOf<S>;
 /** The object type of inline fields. */
 type InlineOf<F> = F extends Fields ? OutputOf<F> : never;
 
@@ -105,16 +142,20 @@ type Segment<Text> = Text extends `${infer First}/${string}` ? First : Text;
 
 /** The placeholders in a path as they are written. */
 export type Placeholders<P extends string> = P extends `${string}{${infer Name}}${infer Rest}`
-  ? Name | Placeholders<Rest>
+  ? Rest extends ""
+    ? Name
+    : Name | Placeholders<Rest>
   : never;
 
 /**
- * `unknown` when the `path` option has just the fields that every path has as placeholders, else a type that names the
- * error.
+ * `unknown` when every option is known and `path` has just the fields that every path has as placeholders, else a type
+ * that names the error.
  */
-export type PathRule<P extends Paths, O> = O extends { readonly path: PathSchema<infer Output> }
-  ? Fits<keyof Output & string, P>
-  : OtherPathRule<P, O>;
+export type PathRule<P extends Paths, O> = keyof O extends keyof RouteOptions
+  ? O extends { readonly path: PathSchema<infer Output> }
+    ? Fits<keyof Output, P>
+    : OtherPathRule<P, O>
+  : UnknownOptions<O>;
 
 /**
  * The same rule for another library's schema, and for inline fields. It is separate, so that the type checker evaluates
@@ -128,11 +169,11 @@ type OtherPathRule<P extends Paths, O> = O extends { readonly path: infer S exte
 type SpelledRule<Wrong> = [Wrong] extends [never] ? unknown : { readonly path: Wrong };
 
 /** Accepts the usual path without searching for errors. */
-type Fits<Names extends string, P extends Paths> = P extends string
-  ? [Names, Placeholders<P>] extends [Placeholders<P>, Names]
+type Fits<Names extends PropertyKey, P extends Paths> = P extends `${string}{${infer Name}}${infer Rest}`
+  ? [Names, Name | Placeholders<Rest>] extends [Name | Placeholders<Rest>, Names]
     ? unknown
-    : Misfit<Names, P>
-  : Misfit<Names, P[number]>;
+    : Misfit<Names & string, P>
+  : Misfit<Names & string, P extends string ? P : P[number]>;
 
 type Misfit<Names extends string, P extends string> =
   Mismatch<Names, P> extends infer Wrong ? ([Wrong] extends [never] ? unknown : { readonly path: Wrong }) : never;
@@ -150,7 +191,5 @@ type Mismatch<Names extends string, P extends string> = P extends string
             : never)
   : never;
 
-/** `unknown` when every option is known, else a type that nothing satisfies. */
-export type KnownOptions<O> = keyof O extends keyof RouteOptions
-  ? unknown
-  : { readonly [K in Exclude<keyof O, keyof RouteOptions>]: never };
+/** A type that unknown options do not satisfy. */
+type UnknownOptions<O> = { readonly [K in Exclude<keyof O, keyof RouteOptions>]: never };
