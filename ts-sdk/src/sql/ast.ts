@@ -109,6 +109,8 @@ export interface ConstantNode {
 export interface OrderTerm {
   readonly column: string;
   readonly descending: boolean;
+  /** The place of NULLs, where the database's own is not meant. */
+  readonly nulls?: "FIRST" | "LAST";
 }
 
 /** A column and its new value. */

@@ -1,5 +1,5 @@
 /** The arguments of every statement's function: an optional dialect, a table, an object of options. */
-import { type Dialect, postgres, sqlite } from "./dialect.ts";
+import { type Dialect, postgres } from "./dialect.ts";
 import { SqlError } from "./errors.ts";
 import { isPlainObject } from "./filter.ts";
 import { isNameList } from "./identifier.ts";
@@ -38,7 +38,7 @@ export function readCall(first: unknown, second: unknown, third: unknown): Call 
 }
 
 export function isDialect(value: unknown): value is Dialect {
-  return value === postgres || value === sqlite;
+  return typeof (value as Partial<Dialect> | null | undefined)?.identifier === "function";
 }
 
 function readTarget(dialect: Dialect, target: unknown, options: unknown = {}): Call {

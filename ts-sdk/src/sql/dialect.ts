@@ -37,6 +37,11 @@ export interface Dialect {
   readonly maxConditions: number;
   /** The limit of a LIKE pattern in UTF-8 bytes. */
   readonly maxPattern: number;
+  /**
+   * True when a statement must mean the same in both databases: ORDER BY says where NULLs come, and a boolean of a row
+   * may be 0 or 1.
+   */
+  readonly portable?: boolean;
 }
 
 /** PostgreSQL: `$1`, the default. `maxParams` is the protocol's 16-bit count. */
@@ -74,4 +79,14 @@ export const sqlite: Dialect = Object.freeze({
   maxParams: 32_766,
   maxConditions: 900,
   maxPattern: 50_000,
+});
+
+/** Statements for either database, in PostgreSQL's order: `db.page` without a dialect. */
+export const portable: Dialect = /* @__PURE__ */ Object.freeze({
+  ...postgres,
+  escapeClause: sqlite.escapeClause,
+  maxParams: sqlite.maxParams,
+  maxConditions: sqlite.maxConditions,
+  maxPattern: sqlite.maxPattern,
+  portable: true,
 });

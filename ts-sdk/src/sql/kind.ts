@@ -23,7 +23,7 @@ export function readStored(kind: Kind, value: Value, dialect: Dialect): Value | 
       return integer !== undefined && holdsKind(kind, integer) ? integer : undefined;
     }
   }
-  if (kind === "bool" && !dialect.typedColumns && isBit(value)) return value;
+  if (kind === "bool" && (dialect.portable || !dialect.typedColumns) && isBit(value)) return value;
   return holdsKind(kind, value) ? value : undefined;
 }
 

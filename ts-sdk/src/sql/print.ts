@@ -126,8 +126,9 @@ function writeWhere(out: Output, condition: Condition | undefined): void {
 
 function writeOrder(out: Output, terms: readonly OrderTerm[]): void {
   for (let i = 0; i < terms.length; i++) {
-    const { column, descending } = terms[i] as OrderTerm;
+    const { column, descending, nulls } = terms[i] as OrderTerm;
     out.sql += (i === 0 ? " ORDER BY " : ", ") + out.dialect.identifier(column) + (descending ? " DESC" : " ASC");
+    if (nulls !== undefined) out.sql += ` NULLS ${nulls}`;
   }
 }
 

@@ -84,21 +84,27 @@ export function sqlRead(first: unknown, second?: unknown, third?: unknown): Stat
   const place = readPlace(options);
   const forward = readOrder(options.order, options.key);
   const order = place?.backward ? reversed(forward) : forward;
-  const where = readWhere(call, order, place?.cursor);
+  const neverNull = columnsWithoutNull(call);
+  const where = readWhere(call, order, neverNull, place?.cursor);
   return print(dialect, {
     kind: "select",
     table: call.table,
     columns: readColumns("select", options.select),
     where,
-    order,
+    order: dialect.portable ? withNulls(order, dialect, neverNull) : order,
     limit,
     offset,
   });
 }
 
-function readWhere(call: Call, order: readonly OrderTerm[], cursor: Cursor | undefined): Condition | undefined {
+function readWhere(
+  call: Call,
+  order: readonly OrderTerm[],
+  neverNull: (column: string) => boolean,
+  cursor: Cursor | undefined,
+): Condition | undefined {
   const values = cursor === undefined ? undefined : readPosition(call, order, cursor);
-  const after = values === undefined ? undefined : readKeyset(call, order, values);
+  const after = values === undefined ? undefined : keyset(order, values, call.dialect, neverNull);
   return joinAll(readConditions(call, countParams(values ?? [])), after);
 }
 
@@ -139,18 +145,21 @@ function readPosition({ dialect, columns }: Call, order: readonly OrderTerm[], c
   return values;
 }
 
-function readKeyset(
-  { options, dialect, columns }: Call,
-  order: readonly OrderTerm[],
-  values: readonly Value[],
-): Condition {
+function columnsWithoutNull({ options, columns }: Call): (column: string) => boolean {
   const notNull = readColumns("notNull", options.notNull);
-  return keyset(
-    order,
-    values,
-    dialect,
-    (column) => column === options.key || notNull.includes(column) || columns.get(column)?.nullable === false,
-  );
+  return (column) => column === options.key || notNull.includes(column) || columns.get(column)?.nullable === false;
+}
+
+/** The order with the place of NULLs where there may be some: elsewhere it would keep SQLite from using an index. */
+function withNulls(
+  order: readonly OrderTerm[],
+  { nullsAreLargest }: Dialect,
+  neverNull: (column: string) => boolean,
+): readonly OrderTerm[] {
+  return order.map((term): OrderTerm => {
+    if (neverNull(term.column)) return term;
+    return { ...term, nulls: term.descending === nullsAreLargest ? "FIRST" : "LAST" };
+  });
 }
 
 function readOffset(page: unknown, limit: number | undefined): number | undefined {

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import {
+  Cursor,
   db,
   sqlite as dialect,
   env,
@@ -97,6 +98,23 @@ it("runs SQLite through the real sidecar, with migrations", async () => {
     expect((await test.post("/users", { json: { id: id + 1, name: `n${age}`, age } })).status).toBe(200);
   }
   expect((await test.post("/rolled-back")).json()).toEqual([{ n: 4 }]);
+});
+
+it("db.page refuses a cursor that is malformed or of another list as an invalid input", async () => {
+  const foreign = [
+    "x",
+    "%00",
+    new Cursor().int("id", 1).encode(),
+    new Cursor().int("-age", 1).int("id", 1).encode(),
+    "A".repeat(20_000),
+  ];
+  for (const after of foreign) {
+    const answer = await test.get(`/users?after=${encodeURIComponent(after)}`);
+    expect(answer.status, after).toBe(400);
+    expect(answer.json().errors).toEqual([
+      { in: "query", pointer: "#/after", code: "format", detail: "must be a cursor of this list" },
+    ]);
+  }
 });
 
 it("db.page reads rows, cursors and the total in one call", async () => {
