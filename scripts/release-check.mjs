@@ -1,12 +1,16 @@
 // Packs every package as it would be published, installs it into an empty folder with nothing of Rust on the PATH, and goes a
 // newcomer's way there. Prints what it came to: installed sizes, packages, and times of the first build and the first start.
 //
-//   npm run release:check -- [--dist] [--keep] [--record]
+//   npm run release:check -- [--dist | --built] [--keep] [--record]
 //
-// `--dist` builds the addon and the engine as a release has them first; otherwise those that are there are packed. `--keep` leaves
+// Addons of other platforms, which scripts/cross/build.mjs has built, are inspected and measured.
+// `--dist` builds the addon and the engine as a release has them first; otherwise those that are there are packed,
+// and with `--built` they are a release's, which other machines made. `--keep` leaves
 // the tarballs in target/release-check/, and `--record` writes what was measured into bench/RESULTS.md.
 import { execFileSync, spawn } from "node:child_process";
 import {
+  copyFileSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -21,41 +25,44 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { conditions, record } from "../bench/results.mjs";
+import { builtAddon, inspect } from "./cross/inspect.mjs";
+import { addonOf, hostTarget, suffixOf, targets } from "./cross/targets.mjs";
+import { pack } from "./packed.mjs";
 import { fail, root, run, say, setUp } from "./setup.mjs";
-import { published, releasable } from "./version.mjs";
+import { releasable } from "./version.mjs";
 
 const { values } = parseArgs({
   options: {
     dist: { type: "boolean", default: false },
+    built: { type: "boolean", default: false },
     keep: { type: "boolean", default: false },
     record: { type: "boolean", default: false },
   },
 });
 
 /** The most that may be installed, in MB. */
-const most = { serving: 58, building: 95 };
+const most = { addon: 60, serving: 58, building: 95 };
 
 /** The longest that a first build and a first start of compiled code may take, in milliseconds. */
 const longest = { build: 3000, start: 1000 };
 
 const { version } = releasable();
 
-if (values.dist) run("npm", ["run", "build:dist", "--silent", "-w", "@tenon/native"]);
-else await setUp();
+const host = hostTarget() ?? fail("this platform must be one of scripts/cross/targets.mjs");
+if (values.dist) buildAsReleased();
+else if (!values.built) await setUp();
 run("npm", ["run", "build", "--silent"]);
 say("Preparing the engine that is shipped");
-run(process.execPath, ["cli/scripts/pack-engine.mjs", ...(values.dist ? [] : ["--if-stale"])]);
+const packing = values.built ? ["--check"] : values.dist ? [] : ["--if-stale"];
+run(process.execPath, ["cli/scripts/pack-engine.mjs", ...packing]);
 
 say("Packing");
 const packed = join(root, "target/release-check");
 rmSync(packed, { recursive: true, force: true });
-mkdirSync(packed, { recursive: true });
-for (const folder of published)
-  run("npm", ["pack", "--silent", "--pack-destination", packed], { cwd: join(root, folder), stdio: ["ignore", 2, 2] });
-const tarball = (name) => join(packed, `${name.replace("@", "").replace("/", "-")}-${version}.tgz`);
-const tarballs = Object.fromEntries(
-  ["tenon", "@tenon/native", "@tenon/sdk", "@tenon/build", "@tenon/engine"].map((name) => [name, tarball(name)]),
-);
+const platform = `@tenon/native-${suffixOf(host)}`;
+const tarballs = pack({ [suffixOf(host)]: join(root, "bindings", addonOf(host)) }, packed, version);
+const built = Object.keys(targets).filter((name) => existsSync(builtAddon(name)));
+const inspected = built.map((name) => ({ name, ...inspect(name) }));
 
 const folder = mkdtempSync(join(tmpdir(), "tenon-release-"));
 const PATH = pathWithoutRust();
@@ -65,7 +72,7 @@ const SOURCE_DATE_EPOCH = "1700000000";
 const environment = { PATH, HOME, NODE_EXTRA_CA_CERTS, SOURCE_DATE_EPOCH, TENON_CACHE_DIR: join(folder, "cache") };
 const report = {};
 try {
-  const serving = install("serving", ["tenon", "@tenon/native"]);
+  const serving = install("serving", ["tenon", "@tenon/native", platform]);
   const refused = failureOf(() => tenon(serving, ["build"], serving));
   expect(refused.includes("npm install --save-dev @tenon/build"), `without @tenon/build it says: ${refused}`);
   expect(tenon(serving, ["--version"], serving).includes(version), "--version");
@@ -103,7 +110,7 @@ try {
 const row = (what, { megabytes, packages, milliseconds }) =>
   `| ${what} | ${megabytes} | ${packages} | ${milliseconds / 1000} |`;
 const measured = [
-  `${conditions}. The addon takes ${addonMegabytes()} MB; the caches are empty.`,
+  `${conditions}. The addon takes ${megabytes(size(join(root, "bindings", addonOf(host))))} MB; the caches are empty.`,
   "",
   "| installed | MB | packages | s |",
   "|---|---:|---:|---:|",
@@ -117,18 +124,29 @@ const measured = [
   `| first start to first answer, compiled ahead of time (median of five) | ${report.firstStartMs} |`,
   `| first start to first answer, compiling | ${report.firstStartCompilingMs} |`,
 ].join("\n");
+for (const { name, bytes, glibc } of inspected)
+  console.error(`${name}: ${megabytes(bytes)} MB${glibc === undefined ? "" : `, glibc ${glibc}`}`);
 if (values.record) record("release-check", measured);
 else console.log(measured);
 const over = [
-  ...(values.dist ? Object.entries(most).filter(([what, megabytes]) => report[what].megabytes > megabytes) : []),
+  ...(values.dist || values.built ? ["serving", "building"].filter((what) => report[what].megabytes > most[what]) : []),
+  ...(values.dist
+    ? inspected.filter(({ bytes }) => bytes > most.addon * 1e6).map(({ name }) => `the addon for ${name}`)
+    : []),
   ...(report.firstBuildMs > longest.build ? ["the first build"] : []),
   ...(report.firstStartMs > longest.start ? ["the first start"] : []),
 ];
 if (over.length > 0) fail(`too much: ${over.join("; ")}`);
 
-function addonMegabytes() {
-  const [addon] = readdirSync(join(root, "bindings")).filter((file) => file.endsWith(".node"));
-  return Math.round(size(join(root, "bindings", addon)) / 1e6);
+/** Builds the addon of this platform with the command of the release workflow, which needs Linux. */
+function buildAsReleased() {
+  if (process.platform !== "linux") return run("npm", ["run", "build:dist", "--silent", "-w", "@tenon/native"]);
+  run(process.execPath, ["scripts/cross/build.mjs", host]);
+  copyFileSync(builtAddon(host), join(root, "bindings", addonOf(host)));
+}
+
+function megabytes(bytes) {
+  return Math.round(bytes / 1e6);
 }
 
 /** Installs packages from their tarballs into a folder of their own, and records sizes and times. */

@@ -75,3 +75,16 @@ export const addonOf = (target) => `tenon.${suffixOf(target)}.node`;
 
 /** The folder of a target's package, where its addon is built. */
 export const packageOf = (target) => `bindings/npm/${suffixOf(target)}`;
+
+/** The target that this process runs on; undefined when it has no row. */
+export function hostTarget() {
+  const { os, cpu } = { os: process.platform, cpu: process.arch };
+  const libc = os !== "linux" ? undefined : process.report.getReport().header.glibcVersionRuntime ? "glibc" : "musl";
+  return Object.keys(targets).find((name) => {
+    const target = targets[name];
+    return target.os === os && target.cpu === cpu && target.libc === libc;
+  });
+}
+
+/** The crates whose tests are about the system. */
+export const crates = ["tenon-code", "tenon-memory", "tenon-trusted-folder", "tenon-snapshot", "tenon-runtime"];
