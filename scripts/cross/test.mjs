@@ -1,25 +1,26 @@
 // Tests what build.mjs built, in a root with the target's own C library, by qemu where the processor is another:
 //
-//   node scripts/cross/test.mjs <target>... [--only load,units,suites,isolation]
+//   node scripts/cross/test.mjs <target>... [--only load,install,image,units,suites,isolation]
 //
 // - load: the addon and the file itself (inspect.mjs), and the engine's revision.
+// - install: `npm install` of the packed packages, `tenon new`, `build`, `run` and one request.
 // - suites: end-to-end tests of routes, exchange, streams, faults and embedding.
+// - image: the static program of deploy/Containerfile.static in a root of its own, from `build.mjs --server`; for musl.
 // - units, isolation: the crates that depend on the system, and a short comparison of instances, from `build.mjs --tests`.
 //
 // Components are built on this machine, and so is machine code of the engine: both are the same for every system.
-import { cpSync, existsSync, mkdirSync, readdirSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { pack } from "../packed.mjs";
 import { fail, root, run, say, setUp } from "../setup.mjs";
+import { releasable } from "../version.mjs";
 import { builtAddon, inspect } from "./inspect.mjs";
-import { addonOf, targets } from "./targets.mjs";
-
-/** The crates whose tests are about the system. */
-export const crates = ["tenon-code", "tenon-memory", "tenon-trusted-folder", "tenon-snapshot", "tenon-runtime"];
+import { addonOf, crates, suffixOf, targets } from "./targets.mjs";
 
 const suites = ["routes", "exchange", "streams", "faults", "embedding"].map((name) => `cli/e2e/${name}.test.ts`);
 
-const parts = { load, units, suites: endToEnd, isolation };
+const parts = { load, install, image, units, suites: endToEnd, isolation };
 const { values, positionals } = parseArgs({
   options: { only: { type: "string", default: Object.keys(parts).join(",") } },
   allowPositionals: true,
@@ -65,24 +66,52 @@ function addonIn(here, name) {
   cpSync(builtAddon(name), place);
 }
 
-/** Builds the components on this machine, and compiles the engine for the target, so that no emulated program has to. */
-function prepareSuites(name, { os, cpu }, here) {
+/** Compiles the engine for the target on this machine, so that no emulated program has to. */
+function prepare({ os, cpu }) {
   setUp();
+  run(process.execPath, ["cli/scripts/pack-engine.mjs", "--if-stale", `${os}-${cpu}`]);
+}
+
+function endToEnd(name, target, here) {
+  prepare(target);
+  // Vitest's set-up builds the components, and the tests are left to the other machine.
   run("npx", ["vitest", "run", "--project", "e2e", "--passWithNoTests", "-t", "none of them", suites[0]], {
     stdio: ["ignore", "ignore", "inherit"],
   });
   addonIn(here, name);
-  const platform = `${os}-${cpu}`;
-  run(process.execPath, ["cli/scripts/pack-engine.mjs", "--if-stale", platform]);
-}
-
-function endToEnd(name, target, here) {
-  prepareSuites(name, target, here);
   // Other servers than Tenon's, and components with another engine, are not the target's.
   const ours = "^(?!.*(?:jco serve|wasmtime serve|made by componentize-js))";
   must(here, "node", ["node_modules/vitest/vitest.mjs", "run", "--project", "e2e", "-t", ours, ...suites], {
     env: { CI: "true", TENON_LEAVE_OUT: "wasmtime", NO_COLOR: "1" },
   });
+}
+
+/** Installs packed packages here for the other system, and uses them there as a newcomer does. */
+function install(name, { os, cpu, libc }, here) {
+  const { version } = releasable();
+  prepare({ os, cpu });
+  const folder = join(root, "target/cross-install", name);
+  rmSync(folder, { recursive: true, force: true });
+  const place = join(folder, "place");
+  mkdirSync(place, { recursive: true });
+  const tarballs = pack({ [suffixOf(name)]: builtAddon(name) }, join(folder, "packed"), version);
+  writeFileSync(join(place, "package.json"), '{ "private": true }');
+  const system = [`--os=${os}`, `--cpu=${cpu}`, ...(libc === undefined ? [] : [`--libc=${libc}`])];
+  const quiet = ["--no-audit", "--no-fund", "--loglevel=error"];
+  run("npm", ["install", ...system, ...quiet, ...Object.values(tarballs)], { cwd: place });
+  must(here, "node", ["scripts/cross/newcomer.mjs", place]);
+}
+
+function image(name, { libc }, here) {
+  if (libc !== "musl") return say("only a program for musl is linked statically");
+  const program = join(root, "target/cross-server", name, "tenon-server");
+  if (!existsSync(program)) fail(`build the program first: node scripts/cross/build.mjs ${name} --server`);
+  setUp();
+  const hello = join(root, "examples/hello");
+  run(process.execPath, [join(root, "cli/bin/tenon.js"), "build", "-r", "--server"], { cwd: hello });
+  const place = join(root, "target/cross-image", name);
+  const path = "/run/hello/hello/Ada";
+  must(here, "node", ["scripts/cross/image.mjs", program, join(hello, "dist/server"), place, path]);
 }
 
 /** The programs that `build.mjs --tests` made. */
