@@ -74,6 +74,7 @@ export default {
           page("The sandbox", "sandbox"),
           page("Embedding", "embedding"),
           page("Publishing components", "publishing"),
+          page("Platforms", "platforms"),
           page("Compared with Hono and Zod", "compared"),
         ],
       },
