@@ -36,7 +36,7 @@ process.on("message", async ({ wanted, project }: BuilderQuestion) => {
   }
 });
 // The parent ends this process. A terminal sends signals to both.
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK"]) process.on(signal, () => {});
 process.once("disconnect", () => process.kill(process.pid, "SIGKILL"));
 
 function failureOf(error: unknown): BuildFailure {
