@@ -74,6 +74,8 @@ export class ToolCalls {
   }
 }
 
+const noError = encode(false);
+
 async function answerOf(
   tools: ReadonlyMap<string, AnyTool>,
   evaluation: CallingEvaluation,
@@ -88,12 +90,14 @@ async function answerOf(
     tool = (evaluation.tools ?? tools).get(name);
     if (tool === undefined) return failed(`there is no tool ${JSON.stringify(name.slice(0, 100))}`);
     path = name;
-    const input = await checked(tool.input, given, (issues) => new Refused(`${path}: ${issues}`));
+    const { input: accepts, output: returns } = tool;
+    const input = accepts ? await checked(accepts, given, (issues) => new Refused(`${path}: ${issues}`)) : given;
     if (evaluation.signal.aborted) return failed("the evaluation has ended");
     const { signal, context } = evaluation;
     const result = await tool.run(input as never, { signal, context });
-    const output = await checked(tool.output, result, (issues) => new Error(`${path}: the result is wrong: ${issues}`));
-    return encodeAll([encode(false), encode(output, `the result of ${path}`)]);
+    const isWrong = (issues: string) => new Error(`${path}: the result is wrong: ${issues}`);
+    const output = returns ? await checked(returns, result, isWrong) : result;
+    return encodeAll([noError, encode(output, `the result of ${path}`)]);
   } catch (error) {
     const isPublic = error instanceof Refused || error instanceof PublicError || tool?.publicErrors === true;
     if (isPublic) return failed(messageOf(error));
@@ -123,12 +127,7 @@ function pathAndInput(body: Buffer): [path: string, input: unknown] {
   return [call[0], call[1]];
 }
 
-async function checked(
-  schema: AnySchema | undefined,
-  value: unknown,
-  wrong: (issues: string) => Error,
-): Promise<unknown> {
-  if (schema === undefined) return value;
+async function checked(schema: AnySchema, value: unknown, wrong: (issues: string) => Error): Promise<unknown> {
   const result = await schema["~standard"].validate(value);
   if (result.issues === undefined) return result.value;
   throw wrong(issuesText(result.issues));

@@ -24,7 +24,8 @@ type Evaluation = readonly [
 ];
 
 /** The answer is `[false, value]` or `[true, failure]`. The bytes are those of an array of two whose first value is false. */
-const valued = (value: unknown, most: number) => encode(value, most, [9, 2, 0, 0, 0, 2]);
+const beforeValue = new Uint8Array([9, 2, 0, 0, 0, 2]);
+const valued = (value: unknown, most: number) => encode(value, most, beforeValue);
 const failed = (failure: Failure) => encode([true, failure]);
 
 async function answer(body: Uint8Array): Promise<Uint8Array> {

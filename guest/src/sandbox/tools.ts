@@ -19,9 +19,11 @@ interface Outcome {
 
 const call = startCall as (call: unknown) => Promise<Outcome>;
 
+const arrayOfTwo = new Uint8Array([9, 2, 0, 0, 0]);
+
 function toolOf(path: string): Tool {
   // A call is the array of the path and the argument.
-  const before = [9, 2, 0, 0, 0, ...encode(path)];
+  const before = encode(path, Number.POSITIVE_INFINITY, arrayOfTwo);
   const tool = async (input?: unknown): Promise<unknown> => {
     const { reason, detail, body } = await call({
       method: "POST",

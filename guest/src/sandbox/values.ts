@@ -56,16 +56,13 @@ const floatBytes = new Uint8Array(float.buffer);
  * @throws UncloneableError naming the place in the value
  * @throws TooLargeError
  */
-export function encode(
-  value: unknown,
-  most = Number.POSITIVE_INFINITY,
-  before: readonly number[] = [],
-): Uint8Array<ArrayBuffer> {
+export function encode(value: unknown, most = Number.POSITIVE_INFINITY, before?: Uint8Array): Uint8Array<ArrayBuffer> {
   let bytes = new Uint8Array(256);
   let length = 0;
+  const uncounted = before === undefined ? 0 : before.length;
   const room = (more: number) => {
     const needed = length + more;
-    if (needed > most + before.length) throw new TooLargeError(`the value is larger than ${most} bytes`);
+    if (needed > most + uncounted) throw new TooLargeError(`the value is larger than ${most} bytes`);
     if (needed <= bytes.length) return;
     let size = bytes.length * 2;
     while (size < needed) size *= 2;
@@ -87,7 +84,8 @@ export function encode(
   const number = (value: number) => {
     room(8);
     float[0] = value;
-    for (let index = 0; index < 8; index++) bytes[length++] = floatBytes[index] as number;
+    setBytes(bytes, floatBytes, length);
+    length += 8;
   };
   const content = (from: Uint8Array) => {
     count(from.length);
@@ -172,7 +170,11 @@ export function encode(
         return refuse(withArticle(className(value)), depth);
     }
   };
-  for (let index = 0; index < before.length; index++) byte(before[index] as number);
+  if (before !== undefined) {
+    room(uncounted);
+    setBytes(bytes, before);
+    length = uncounted;
+  }
   write(value, 0);
   return part(bytes, 0, length);
 }
