@@ -1,0 +1,182 @@
+// Attacks the sandbox with generated programs (sandbox-attack/grammar.mjs), many at once, and checks each answer: no limit is passed by more
+// than its tolerance, nothing of another evaluation or of this program is in it, the process neither crashes nor grows.
+//
+//   npm run build && node scripts/sandbox-attack.mjs [--programs 3000] [--seed 1] [--at-once 32] [--sabotage all | <name>] [--only <number>]
+//
+// `--sabotage` switches one thing off, or each in turn, and succeeds if the checks find it: a limit by its name, or "canary", which gives
+// an evaluation the secret of another. `--only` prints a program and its answer.
+import { randomBytes } from "node:crypto";
+import { availableParallelism } from "node:os";
+import { parseArgs } from "node:util";
+import { Runtime, tool } from "../cli/dist/index.js";
+import { programsOf, randomOf } from "./sandbox-attack/grammar.mjs";
+import { fail, say } from "./setup.mjs";
+
+const { values } = parseArgs({
+  options: {
+    programs: { type: "string", default: "3000" },
+    seed: { type: "string", default: "1" },
+    "at-once": { type: "string", default: "32" },
+    sabotage: { type: "string" },
+    only: { type: "string" },
+  },
+});
+const programs = Number(values.programs);
+const atOnce = Number(values["at-once"]);
+const seed = Number(values.seed);
+
+const limits = {
+  cpuMs: 20,
+  wallMs: 2_000,
+  memoryBytes: 24 << 20,
+  calls: 40,
+  outputBytes: 64_000,
+  logBytes: 8_000,
+  sourceBytes: 32_000,
+  concurrentCalls: 8,
+};
+/** Values with which a limit ends nothing that these programs do. */
+const off = {
+  cpuMs: 400,
+  wallMs: 60_000,
+  memoryBytes: 512 << 20,
+  calls: 10_000,
+  outputBytes: 1 << 20,
+  logBytes: 1 << 20,
+  sourceBytes: 1 << 20,
+  concurrentCalls: 1_000,
+};
+
+/** Processor time beyond the limit: the epoch of 10 ms, and the stripping of types, which has a limit of its own. */
+const CPU_TOLERANCE_US = 12_000;
+/** Time beyond the limit. Beside a full machine Node's own timers are late. */
+const WALL_TOLERANCE_US = 1_000_000;
+/** Memory of the process that may be added after the first tenth. */
+const GROWTH = 96 << 20;
+const HOST_MARK = `host-${randomBytes(8).toString("hex")}`;
+
+/** Runs an attack, and returns the problems that were found, with counts of the outcomes. */
+async function attack(count, sabotage) {
+  const runtime = await Runtime.create({ modules: {}, logLevel: "off" });
+  const problems = [];
+  const at = new Map();
+  let other = "canary-0000000000000000";
+  const tools = {
+    take: tool({ run: (value) => value }),
+    fails: tool({ run: () => Promise.reject(new Error(HOST_MARK)) }),
+    slow: tool({
+      run: async (ms, { context, signal }) => {
+        const now = (at.get(context) ?? 0) + 1;
+        at.set(context, now);
+        if (now > limits.concurrentCalls) problems.push(`concurrentCalls: ${now} calls run at once`);
+        await new Promise((resolve) => {
+          const timer = setTimeout(resolve, Math.min(Number(ms) || 0, 5_000));
+          const ended = () => {
+            clearTimeout(timer);
+            resolve();
+          };
+          signal.addEventListener("abort", ended, { once: true });
+        });
+        at.set(context, at.get(context) - 1);
+      },
+    }),
+    secret: tool({
+      run: (_, { context }) => {
+        const given = sabotage === "canary" ? other : context;
+        other = context;
+        return given;
+      },
+    }),
+    group: { list: tool({ run: (_, { context }) => [{ [context]: context }, new Uint8Array(3)] }) },
+  };
+  const given = sabotage in off ? { ...limits, [sabotage]: off[sabotage] } : limits;
+  const sandbox = await runtime.sandbox({ limits: given, tools, env: { FIXED: "1" } });
+  const next = programsOf(randomOf(seed), sabotage);
+  const isFound = () =>
+    sabotage === undefined ? problems.length >= 20 : problems.some((text) => text.startsWith(`${sabotage}:`));
+  const outcomes = {};
+  let number = 0;
+  let baseline;
+  const only = values.only === undefined ? undefined : Number(values.only);
+
+  const one = async () => {
+    const { source, aims } = next();
+    const mine = number++;
+    if (only !== undefined && mine !== only) return;
+    const canary = `canary-${randomBytes(8).toString("hex")}`;
+    const done = await sandbox.evaluate(source, { input: { canary, list: [1, "x"] }, context: canary });
+    at.delete(canary);
+    if (only !== undefined) console.log(source, done);
+    const kind = done.ok ? "value" : (done.error.limit ?? done.error.kind);
+    outcomes[kind] = (outcomes[kind] ?? 0) + 1;
+    const problem = (text) =>
+      problems.push(`${text} (--seed ${seed} --only ${mine}${aims ? `, reaches for ${aims}` : ""})`);
+    const { cpuUs, wallUs, peakMemoryBytes, calls, bytesOut } = done.usage;
+    if (cpuUs > limits.cpuMs * 1000 + CPU_TOLERANCE_US) problem(`cpuMs: ${cpuUs} µs`);
+    if (wallUs > limits.wallMs * 1000 + WALL_TOLERANCE_US) problem(`wallMs: ${wallUs} µs`);
+    if (peakMemoryBytes > limits.memoryBytes) problem(`memoryBytes: ${peakMemoryBytes}`);
+    // The call that is one too many is counted, and refused.
+    if (calls > limits.calls + 1) problem(`calls: ${calls}`);
+    if (done.ok && calls > limits.calls) problem(`calls: ${calls} with a value`);
+    const text = JSON.stringify(done) ?? "";
+    if (done.ok && (JSON.stringify(done.value)?.length ?? 0) > limits.outputBytes * 4)
+      problem(`outputBytes: ${text.length}`);
+    const logged = done.logs.reduce((sum, { message }) => sum + Buffer.byteLength(message) + 16, 0);
+    if (logged > limits.logBytes) problem(`logBytes: ${logged}`);
+    const isTooLong = Buffer.byteLength(source) > limits.sourceBytes;
+    if (isTooLong !== (kind === "sourceBytes")) problem(`sourceBytes: ${source.length} gave ${kind}`);
+    if (!done.ok && !["thrown", "limit", "syntax", "tool"].includes(done.error.kind))
+      problem(`the kind is ${done.error.kind}`);
+    if (kind === "host") problem("a limit of the runtime itself");
+    for (const [found] of text.matchAll(/canary-[0-9a-f]{16}/g))
+      if (found !== canary) problem("canary: of another evaluation");
+    if (text.includes(HOST_MARK) || text.includes(process.cwd())) problem("a text of the program");
+    if (bytesOut < 0) problem("bytesOut");
+  };
+
+  const worker = async () => {
+    while (number < count && !isFound()) {
+      await one();
+      if (number % 2_000 !== 0) continue;
+      const { rss } = process.memoryUsage();
+      if (number >= count / 10) baseline ??= rss;
+      if (rss > (baseline ?? rss) + GROWTH)
+        problems.push(`the process grows: ${(rss - baseline) >> 20} MiB by program ${number}`);
+      if (number % 20_000 === 0) say(`${number} programs, ${rss >> 20} MiB, ${JSON.stringify(outcomes)}`);
+    }
+  };
+  const keys = [Object.prototype, Array.prototype, Function.prototype, Promise.prototype].map(
+    (each) => Reflect.ownKeys(each).length,
+  );
+  await Promise.all(Array.from({ length: atOnce }, worker));
+  const now = [Object.prototype, Array.prototype, Function.prototype, Promise.prototype].map(
+    (each) => Reflect.ownKeys(each).length,
+  );
+  if (String(now) !== String(keys)) problems.push("a prototype of the program has changed");
+  const last = await sandbox.evaluate("[typeof kept, Object.keys(globalThis).length >= 0, 6 * 7]");
+  if (!last.ok || last.value[0] !== "undefined" || last.value[2] !== 42) problems.push("the sandbox is not as it was");
+  await sandbox.close();
+  await runtime.close();
+  return { problems, outcomes, number };
+}
+
+process.on("unhandledRejection", (error) => fail(`a rejection that nobody handles: ${error}`));
+
+if (values.sabotage !== undefined) {
+  const all = [...Object.keys(off), "canary"];
+  for (const name of values.sabotage === "all" ? all : [values.sabotage]) {
+    if (!all.includes(name)) fail(`there is nothing called ${name}: ${all.join(", ")}`);
+    const { problems, number } = await attack(programs, name);
+    const found = problems.find((text) => text.startsWith(`${name}:`));
+    if (found === undefined) fail(`${name} is switched off, and ${number} programs did not show it`);
+    say(`${name} switched off: found by program ${number}: ${found}`);
+  }
+} else {
+  const began = performance.now();
+  const { problems, outcomes, number } = await attack(programs);
+  const seconds = ((performance.now() - began) / 1000).toFixed(0);
+  say(
+    `${number} programs in ${seconds} s, ${atOnce} at once on ${availableParallelism()} processors: ${JSON.stringify(outcomes)}`,
+  );
+  if (problems.length > 0) fail(problems.join("\n"));
+}
