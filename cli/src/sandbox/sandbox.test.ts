@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { field, list, oneOf, Type } from "@tenon/sdk";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -352,6 +353,13 @@ test("an evaluation ends whenever its signal is aborted", async () => {
     expect(errorOf(await done)).toMatchObject({ kind: "aborted" });
   }
   expect(errorOf(await sandbox.evaluate("1", { signal: AbortSignal.abort() }))).toMatchObject({ kind: "aborted" });
+});
+
+test("a signal without a limit of listeners is as good as another", async () => {
+  const { signal } = new AbortController();
+  setMaxListeners(0, signal);
+  await using sandbox = await made({});
+  expect(await sandbox.evaluate("1", { signal })).toMatchObject({ value: 1 });
 });
 
 test("many evaluations, and many calls, may listen to one signal, which must be one", async () => {

@@ -216,8 +216,7 @@ export class Sandbox {
       if (typeof signal.addEventListener !== "function")
         throw new TenonError("CONFIG", "`signal` must be an AbortSignal");
       // Many evaluations may share a signal, and each listens to it: that is no leak to warn of.
-      if (signal instanceof AbortSignal && getMaxListeners(signal) === defaultMaxListeners)
-        setMaxListeners(CONCURRENT, signal);
+      if (signal instanceof AbortSignal && hasDefaultLimit(signal)) setMaxListeners(CONCURRENT, signal);
     }
     if (own !== undefined)
       refuse(isRecord(own) ? toolProblems(own) : ["`tools` must be an object of tools by their names"]);
@@ -437,6 +436,16 @@ async function strippedInTime(
     isOver = true;
     clearTimeout(timer);
     signal?.removeEventListener("abort", onAbort);
+  }
+}
+
+/** Reports whether a signal has Node's own limit of listeners. */
+function hasDefaultLimit(signal: AbortSignal): boolean {
+  try {
+    return getMaxListeners(signal) === defaultMaxListeners;
+  } catch {
+    // Node 20 throws when the limit is 0, which is none.
+    return false;
   }
 }
 
