@@ -32,6 +32,7 @@ const projects: TestProjectInlineConfiguration[] = [
   { test: { name: "hono", root: "examples/hono-app", include: ["test/**/*.test.ts"] } },
   { test: { name: "realworld", root: "examples/realworld", include: ["test/**/*.test.ts"], testTimeout: 30_000 } },
   { test: { name: "rest", root: "examples/rest", include: ["test/**/*.test.ts"] } },
+  { test: { name: "scripts", root: "examples/scripts", include: ["test/**/*.test.js"], testTimeout: 30_000 } },
   { test: { name: "shop", root: "examples/shop", include: ["test/**/*.test.ts"] } },
   { plugins: [wasm()], test: { name: "wasm", root: "examples/wasm", include: ["test/**/*.test.ts"] } },
   { test: { name: "webhooks", root: "examples/webhooks", include: ["test/**/*.test.ts"] } },
