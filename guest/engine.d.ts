@@ -43,6 +43,28 @@ declare module "tenon:engine" {
     name: string,
     modules: Readonly<Record<string, Readonly<Record<string, unknown>>>>,
   ): readonly [evaluated: Promise<undefined>, namespace: { readonly default: unknown }];
+  // isolate.c
+  /**
+   * Opens a second runtime, which shares no object with this one, in the place of the one that was open.
+   *
+   * @param source an expression `(evaluate) => exchange` of JavaScript. `evaluate(source, name)` is that of above without modules;
+   *   `exchange` takes a text, and returns what the program says when it is called without one
+   * @throws Error when the source cannot be evaluated
+   */
+  export function openIsolate(source: string): void;
+  /**
+   * Hands a text to the runtime, runs its jobs, and returns what it says then; or the number of the reason why it is over: 1 is for time,
+   * 2 for memory, and 3 for one that returns no text.
+   *
+   * @param cpuUs the most microseconds of all exchanges since it was opened
+   * @param memoryBytes the most bytes that it has at a time, those of its first text included
+   */
+  export function exchangeIsolate(text: string, cpuUs: number, memoryBytes: number): string | number;
+  /** Returns what the open runtime has used. */
+  export function isolateUsage(): readonly [cpuUs: number, memoryBytes: number];
+  /** Frees the runtime and all that it has. */
+  export function closeIsolate(): void;
+
   /** Returns milliseconds of the monotonic clock; 0 at top level. */
   export function monotonicNow(): number;
   /** Returns the time at which the monotonic clock was 0, in milliseconds since 1970; 0 at top level. */
@@ -307,4 +329,10 @@ declare module "tenon:engine" {
    * @throws TypeError if the input is damaged, cut or too long
    */
   export function codecPull(handle: CodecHandle): Uint8Array<ArrayBuffer> | undefined;
+}
+
+/** The text of `src/isolate/program.ts`, bundled, which makes the function that `openIsolate` needs. */
+declare module "tenon-isolate:program" {
+  const program: string;
+  export default program;
 }

@@ -42,6 +42,8 @@ export interface Host {
   cancelled?(call: number): void;
   /** Milliseconds that stand still unless the engine waits. The time of day begins there, too. */
   now?: number;
+  /** Milliseconds that pass with each look at the monotonic clock; 0 when it is left out. */
+  readonly tick?: number;
   /** Fills the bytes; Node's generator when it is left out. */
   random?(bytes: Uint8Array): void;
 }
@@ -251,7 +253,12 @@ export function startEngine(file: string | URL, source: string, host: Host = {})
         printed += text(at, length);
       },
     },
-    "wasi:clocks/monotonic-clock@0.2.10": { now: () => BigInt(Math.round(now * 1e6)) },
+    "wasi:clocks/monotonic-clock@0.2.10": {
+      now: () => {
+        now += host.tick ?? 0;
+        return BigInt(Math.round(now * 1e6));
+      },
+    },
     "wasi:clocks/wall-clock@0.2.10": {
       now: (at: number) => {
         words().set([Math.floor(now / 1000), 0, Math.round((now % 1000) * 1e6)], at / 4);

@@ -209,6 +209,31 @@ const scripts = [
   "export default 1; export * from 'a'",
   "import 'tenon:engine'",
 ];
+// The first text of an isolate, and programs for it: ends of its time and memory at any point.
+const isolate = `(evaluate) => {
+  let said = "";
+  return (text) => {
+    if (text === undefined) return said;
+    const [evaluated, namespace] = evaluate(text, "program.js");
+    evaluated.then(() => { said += namespace.default; }, (error) => { said += error; });
+  };
+}`;
+const programs = [
+  "1 + 1",
+  "const all = []; for (;;) all.push({ a: [all], b: 'x'.repeat(99) })",
+  "let s = 'a'; for (;;) s = (s + s).replace(/a/g, (m) => m + 'b')",
+  "for (;;) { try { JSON.parse(JSON.stringify({ a: [1, { b: 2 }] })).a.map(String).sort() } catch {} }",
+  "const f = (n) => { try { return f(n + 1) + 1 } catch { return f(n) } }; f(0)",
+  "class A { #p = 1; get p() { return this.#p } static async *g() { yield* [1, 2] } } for (;;) for await (const x of A.g()) new A().p",
+  "await Promise.all(Array.from({ length: 1000 }, async (_, n) => { await n; return new Map([[n, new Set([n])]]) }))",
+  "const m = new WeakMap(), r = new FinalizationRegistry(() => { throw 1 }); for (let i = 0; ; i++) { const o = {}; m.set(o, [o]); r.register(o, i) }",
+  "import 'a'",
+  "await import('a').catch(String)",
+  "(",
+  "throw { toString() { for (;;); } }",
+  "[].lastIndexOf.call({ length: 2 ** 53 - 1 }, 1)",
+  "eval('let x = ' + '['.repeat(5000))",
+];
 const linked = () =>
   pick(
     () => engine.linkedFind(any(9), odd()),
@@ -219,6 +244,34 @@ const linked = () =>
     () => engine.linkedGrow(engine.linkedPages(odd()), odd()),
     () => engine.linkedScope(odd()),
     () => engine.evaluate(scripts[any(scripts.length)], "script.js", { a: { b: odd(), default: any(9) }, c: odd() }),
+    () =>
+      engine.openIsolate(
+        pick(
+          () => isolate,
+          () => isolate,
+          () => isolate,
+          () => "() => 1",
+          odd,
+        ),
+      ),
+    () =>
+      engine.exchangeIsolate(
+        programs[any(programs.length)],
+        100,
+        pick(
+          () => 1 << 22,
+          () => 400_000 + any(1 << 20),
+          odd,
+        ),
+      ),
+    () =>
+      engine.exchangeIsolate(
+        pick(odd, () => programs[0]),
+        pick(() => 100, odd),
+        1 << 22,
+      ),
+    () => engine.isolateUsage(),
+    () => engine.closeIsolate(),
     () =>
       engine.linkedScope(() => {
         engine.linkedAllocate(any(20000), 8);

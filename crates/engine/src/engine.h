@@ -7,6 +7,8 @@
 
 extern JSRuntime *runtime;
 extern JSContext *context;
+// The functions that the runtime allocates memory with.
+extern const JSMallocFunctions allocator;
 
 // Atoms that every request needs, made once. The second column is their text.
 #define EACH_ATOM(X)                                                                                                          \

@@ -60,7 +60,7 @@ static void *resize(void *opaque, void *address, size_t size) {
 size_t malloc_usable_size(void *);
 static size_t usable(const void *address) { return malloc_usable_size((void *)address); }
 
-static const JSMallocFunctions allocator = {allocate_zeroed, allocate, release, resize, usable};
+const JSMallocFunctions allocator = {allocate_zeroed, allocate, release, resize, usable};
 
 extern void __wasm_call_ctors(void);
 

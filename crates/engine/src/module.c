@@ -12,6 +12,7 @@
 #include "engine.h"
 #include "environment.h"
 #include "evaluate.h"
+#include "isolate.h"
 #include "linked.h"
 #include "performance.h"
 #include "random.h"
@@ -30,6 +31,7 @@ static const struct {
     {digest_functions, DIGEST_FUNCTIONS},
     {environment_functions, ENVIRONMENT_FUNCTIONS},
     {evaluate_functions, EVALUATE_FUNCTIONS},
+    {isolate_functions, ISOLATE_FUNCTIONS},
     {linked_functions, LINKED_FUNCTIONS},
     {performance_functions, PERFORMANCE_FUNCTIONS},
     {random_functions, RANDOM_FUNCTIONS},
