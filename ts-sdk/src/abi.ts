@@ -57,6 +57,12 @@ export const atTimeKey: unique symbol = /* @__PURE__ */ Symbol.for("tenon.at-tim
  */
 export const toolsKey: unique symbol = /* @__PURE__ */ Symbol.for("tenon.tools") as never;
 
+/** The key of the global that serves `search` and `execute`; only an app with `mcp: { code: true }` has it. */
+export const codeModeKey: unique symbol = /* @__PURE__ */ Symbol.for("tenon.code-mode") as never;
+
+/** The key of the global that runs programs apart from the app; only an app with `mcp: { code: true }` has it. */
+export const isolateKey: unique symbol = /* @__PURE__ */ Symbol.for("tenon.isolate") as never;
+
 /** The key of the property that marks an app of `routes`. */
 export const appKey: unique symbol = /* @__PURE__ */ Symbol.for("tenon.app") as never;
 

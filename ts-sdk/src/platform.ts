@@ -3,7 +3,9 @@ import {
   type callStreamsKey,
   type callsKey,
   type cancelKey,
+  type codeModeKey,
   environmentKey,
+  type isolateKey,
   type originKey,
   REQUEST_PREFIX,
   SECRET_PREFIX,
@@ -12,6 +14,7 @@ import {
   type uploadKey,
   variablesKey,
 } from "./abi.ts";
+import type { CodeMode, Isolate } from "./mcp/code/types.ts";
 import type { ToolTable } from "./mcp/types.ts";
 import type { RawHeader, RawRequest, RawResponse } from "./raw.ts";
 /**
@@ -116,6 +119,8 @@ interface PlatformGlobals {
   [callStreamsKey]?: CallStreams;
   [uploadKey]?: UploadStep;
   [toolsKey]?: (app: object) => ToolTable | undefined;
+  [codeModeKey]?: CodeMode;
+  [isolateKey]?: Isolate;
 }
 
 /** The engine's globals, typed as narrowly as the SDK uses them. */

@@ -2,6 +2,7 @@
 import type { App, HandleOptions } from "../app/app.ts";
 import { type ProblemDetails, problem } from "../http/problem.ts";
 import { type Request, rawOf } from "../http/request.ts";
+import type { RawRequest } from "../raw.ts";
 import type { Operation } from "../routing/operation.ts";
 import type { Match } from "../routing/step.ts";
 import { buildRequest } from "./build-request.ts";
@@ -39,6 +40,26 @@ export function findTool(tools: readonly ToolEntry[], { name }: Members): ToolEn
   throw new ProtocolError(INVALID_PARAMS, `Unknown tool${shown}`);
 }
 
+/** The request of a call, or the reason why it cannot be made. */
+export type CallRequest =
+  | { readonly operation: Operation; readonly built: RawRequest }
+  | { readonly operation: Operation; readonly refused: ProblemDetails };
+
+/** Makes the request of a call, which reaches the tool's own route only. */
+export function requestOf(tool: ToolEntry, given: Members, request: Request, callee: Callee): CallRequest {
+  const operation = callee.operations.find(({ name }) => name === tool.route) as Operation;
+  const built = buildRequest(tool, operation, given, rawOf(request));
+  if (!("method" in built)) {
+    return { operation, refused: problem(400, "The arguments are not valid.", { errors: built }) };
+  }
+  // A placeholder's value may be the literal of another route, which may not be a tool.
+  const match = callee.match(built.method, built.pathWithQuery.split("?")[0] as string);
+  if (match.found !== "operation" || match.operation !== operation) {
+    return { operation, refused: problem(404, "The path of these arguments is not of this tool's route.") };
+  }
+  return { operation, built };
+}
+
 /** Calls a tool. @throws ProtocolError */
 export async function callTool(
   tool: ToolEntry,
@@ -49,15 +70,11 @@ export async function callTool(
 ): Promise<Called | Streamed> {
   const { arguments: given = {} } = params;
   if (!isObject(given)) throw new ProtocolError(INVALID_PARAMS, '"arguments" must be an object.');
-  const operation = callee.operations.find(({ name }) => name === tool.route) as Operation;
+  const made = requestOf(tool, given, request, callee);
+  const { operation } = made;
   const refused = (details: ProblemDetails): Called => ({ operation, members: problemResult(details, tool, isModern) });
-  const built = buildRequest(tool, operation, given, rawOf(request));
-  if (!("method" in built)) return refused(problem(400, "The arguments are not valid.", { errors: built }));
-  // A placeholder's value may be the literal of another route, which may not be a tool.
-  const match = callee.match(built.method, built.pathWithQuery.split("?")[0] as string);
-  if (match.found !== "operation" || match.operation !== operation) {
-    return refused(problem(404, "The path of these arguments is not of this tool's route."));
-  }
+  if ("refused" in made) return refused(made.refused);
+  const { built } = made;
   const raw = await callee.handle(built, callee.how);
   const conclude = (answer: Answered): Called => ({
     operation,

@@ -12,3 +12,26 @@ export const PAGE = 100;
 export const MAX_COLLECTED = 1 << 20;
 /** The longest message of a progress notification, in characters. */
 export const MAX_PROGRESS = 1000;
+
+/** The longest program of `execute`, in UTF-16 units. */
+export const MAX_SOURCE = 64 << 10;
+/** The limits of a program, which `limits` of the option changes. */
+export const PROGRAM_LIMITS = {
+  /** Processor time in milliseconds. */
+  cpuMs: 1_000,
+  /** Memory in bytes, some 3 MB of the engine's own included. */
+  memoryBytes: 32 << 20,
+  /** Calls of routes. */
+  calls: 50,
+  /** Bytes of the value, as JSON. */
+  outputBytes: 256 << 10,
+  /** Bytes of the lines of the log; each counts 16 more. */
+  logBytes: 16 << 10,
+} as const;
+/** The time for which a confirmation holds, in milliseconds. */
+export const CONFIRM_MS = 600_000;
+/** The signatures on one page of `search`. */
+export const SEARCH_PAGE = 10;
+/** The longest query of `search`, in UTF-16 units, and its most words. */
+export const MAX_QUERY = 256;
+export const MAX_WORDS = 16;

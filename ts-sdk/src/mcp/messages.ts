@@ -78,7 +78,7 @@ export function parseBody(body: Uint8Array | undefined): unknown {
 }
 
 /** Reports whether a value has too many levels. It goes level by level, because a recursion has the stack for a limit. */
-function isDeep(value: unknown): boolean {
+export function isDeep(value: unknown): boolean {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > MAX_DEPTH) return true;

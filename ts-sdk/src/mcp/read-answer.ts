@@ -136,11 +136,13 @@ export function dataOf(events: string): string {
   return lines.join("\n");
 }
 
-function isJson(type: string): boolean {
+/** Reports whether a media type is JSON. */
+export function isJson(type: string): boolean {
   return /^application\/(?:[\w.+-]+\+)?json$/.test(type);
 }
 
-function isText(type: string): boolean {
+/** Reports whether a media type is text. */
+export function isText(type: string): boolean {
   return (
     isJson(type) || /^text\/|[/+]xml$|^application\/(?:javascript|x-www-form-urlencoded|x-ndjson|jsonl?)$/.test(type)
   );

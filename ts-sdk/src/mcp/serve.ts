@@ -2,7 +2,7 @@
  * The option `mcp` of `routes`: serves the routes of an app as tools of the Model Context Protocol at `POST /mcp`, in
  * its revision 2026-07-28, where every request stands alone, and in the ones before without a session.
  */
-import { toolsKey } from "../abi.ts";
+import { codeModeKey, toolsKey } from "../abi.ts";
 import type { App, HandleOptions } from "../app/app.ts";
 import { type AppParts, createApp } from "../app/handle.ts";
 import { decodeBase64 } from "../encoding/base64.ts";
@@ -18,7 +18,8 @@ import type { Around } from "../routing/step.ts";
 import type { RouteTable } from "../routing/table.ts";
 import { refuseUnknown } from "../schema/unknown.ts";
 import { type Called, callTool, findTool, type Streamed } from "./call-tool.ts";
-import { MAX_BATCH, MAX_COLLECTED, MAX_PROGRESS, PAGE } from "./limits.ts";
+import type { CodeMode } from "./code/types.ts";
+import { MAX_BATCH, MAX_COLLECTED, MAX_PROGRESS, PAGE, PROGRAM_LIMITS } from "./limits.ts";
 import {
   BATCHING,
   errorText,
@@ -42,7 +43,7 @@ import {
 import { issuersOf, MCP_PATH, metadataMiddleware } from "./metadata.ts";
 import { isAllowedOrigin } from "./origin.ts";
 import { dataOf } from "./read-answer.ts";
-import type { McpOptions, ToolTable } from "./types.ts";
+import type { McpOptions, ToolEntry, ToolTable } from "./types.ts";
 
 const META = "io.modelcontextprotocol/";
 /** The time that a client may keep a list, in milliseconds; a build's list never changes. */
@@ -190,14 +191,17 @@ export function appWithMcp(
   }
 
   function call(params: Members, request: Request, isModern: boolean): Promise<Called | Streamed> {
-    return callTool(findTool(tools().tools, params), params, request, callee, isModern);
+    const table = tools();
+    if (table.code) return codeMode().call(params, request, callee, table, options);
+    return callTool(findTool(table.tools, params), params, request, callee, isModern);
   }
 
   function listTools({ cursor }: Members, isModern: boolean): string {
-    const { tools: all } = tools();
+    const { tools: each, code = false } = tools();
+    const all = code ? codeMode().definitions.map((definition): Listed => ({ definition })) : each;
     const start = cursor === undefined ? 0 : offsetOf(cursor);
     if (start === undefined || start > all.length) throw new ProtocolError(INVALID_PARAMS, '"cursor" is not valid.');
-    const page = all.slice(start, start + PAGE).map(({ definition, output, isObject }) => {
+    const page = all.slice(start, start + PAGE).map(({ definition, output, isObject }: Listed) => {
       const hasOutput = output !== undefined && (isModern || isObject);
       return hasOutput ? `${definition.slice(0, -1)},"outputSchema":${output}}` : definition;
     });
@@ -234,6 +238,12 @@ export function appWithMcp(
     return found;
   }
 
+  function codeMode(): CodeMode {
+    const found = platform[codeModeKey];
+    if (found === undefined) throw new Error("code mode is added by tenon build, tenon dev and testApp");
+    return found;
+  }
+
   const served: App<never> = Object.freeze({
     ...app,
     operations: Object.freeze(operations),
@@ -248,6 +258,9 @@ export function appWithMcp(
   });
   return served;
 }
+
+/** The members of a tool that `tools/list` shows. */
+type Listed = Pick<ToolEntry, "definition" | "output" | "isObject">;
 
 type Reply = (status: number, text?: string) => Response;
 
@@ -399,8 +412,8 @@ function statusOf(response: Response, status: number): Response {
 
 function check(options: McpOptions): void {
   if (!isObject(options)) throw new TypeError('routes: "mcp" must be an object, { name?, include?, code? }');
-  refuseUnknown("mcp", options, ["name", "include", "code"]);
-  const { name, include, code } = options as McpOptions;
+  refuseUnknown("mcp", options, ["name", "include", "code", "confirm", "limits"]);
+  const { name, include, code, confirm, limits } = options as McpOptions;
   if (name !== undefined && (typeof name !== "string" || name === "")) {
     throw new TypeError('mcp: "name" must be a text');
   }
@@ -409,4 +422,16 @@ function check(options: McpOptions): void {
     throw new TypeError('mcp: "include" must be a list of names and tags, or a function');
   }
   if (code !== undefined && typeof code !== "boolean") throw new TypeError('mcp: "code" must be true or false');
+  if (confirm !== undefined && typeof confirm !== "function") throw new TypeError('mcp: "confirm" must be a function');
+  if ((confirm !== undefined || limits !== undefined) && code !== true) {
+    throw new TypeError('mcp: "confirm" and "limits" need "code: true"');
+  }
+  if (limits === undefined) return;
+  if (!isObject(limits)) throw new TypeError('mcp: "limits" must be an object');
+  refuseUnknown("mcp.limits", limits, Object.keys(PROGRAM_LIMITS));
+  for (const [limit, value] of Object.entries(limits)) {
+    if (!Number.isSafeInteger(value) || (value as number) < 1) {
+      throw new TypeError(`mcp: "limits.${limit}" must be a whole number from 1 on`);
+    }
+  }
 }

@@ -22,6 +22,37 @@ export interface McpOptions {
   readonly include?: readonly string[] | ((route: ToolRoute) => boolean);
   /** Serves `search` and `execute` in place of one tool for each route. */
   readonly code?: boolean;
+  /**
+   * Decides which calls of a program need a confirmation; only calls that are no GET are asked about. The answer of `execute` then says
+   * what would be done, and has a token with which the same program may do it. The secret `MCP_CONFIRM_KEY` signs the token.
+   */
+  readonly confirm?: (call: ProgramCall) => boolean | Promise<boolean>;
+  /** The limits of each program of `execute`. */
+  readonly limits?: Partial<ProgramLimits>;
+}
+
+/** A call that a program makes. */
+export interface ProgramCall {
+  /** The name of the route. */
+  readonly name: string;
+  readonly method: Method;
+  /** The path and the query, with all placeholders filled. */
+  readonly path: string;
+  /** The argument that the program gave: `path`, `query`, `headers` and `body`. */
+  readonly input: unknown;
+}
+
+/** The limits of a program. */
+export interface ProgramLimits {
+  /** Milliseconds of processor time. */
+  readonly cpuMs: number;
+  readonly memoryBytes: number;
+  /** Calls of routes. */
+  readonly calls: number;
+  /** Bytes of the value, as JSON. */
+  readonly outputBytes: number;
+  /** Bytes of the log. */
+  readonly logBytes: number;
 }
 
 /**
@@ -52,6 +83,8 @@ export interface ToolEntry {
   readonly body?: BodyEncoding;
   /** The content type of bytes. */
   readonly contentType?: string;
+  /** Its signature in TypeScript with its comment, for `search`; undefined without code mode. */
+  readonly signature?: string;
 }
 
 /** The tools of an app, as the build writes them into the component. */
@@ -60,5 +93,7 @@ export interface ToolTable {
   readonly version: string;
   /** The package's description. */
   readonly instructions?: string;
+  /** True when `search` and `execute` are the only tools. */
+  readonly code?: boolean;
   readonly tools: readonly ToolEntry[];
 }

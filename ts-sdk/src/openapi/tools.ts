@@ -15,6 +15,7 @@ import type { OperationObject, PathItem } from "./paths.ts";
 import { findPackage } from "./project.ts";
 import { routeComments } from "./route-comments.ts";
 import { definedSchema } from "./tool-schema.ts";
+import { signatureOf } from "./tool-signature.ts";
 
 /**
  * Makes the tools of a handler module, which is bundled and run. `undefined` for an app without the option `mcp`.
@@ -31,14 +32,19 @@ export function moduleTools(source: string, manifest: Manifest): ToolTable | und
 /** Makes the tools of an app. */
 export function appTools(app: App, manifest: Manifest, comments: DocComments): ToolTable {
   const { name = manifest.name, include, code = false } = app.mcp ?? {};
-  if (code) throw new OpenApiError(`mcp: "code" must be false: no sandbox for execute is in a component yet`);
   const document = createDocument(app, manifest, comments, openapi31);
   const routes = app.operations.map((operation) => describe(operation, document));
   const isIncluded = filterOf(include, routes);
   const names = new Set<string>();
-  const tools = routes.filter(isIncluded).map((route) => toolOf(route, document, names));
+  const tools = routes.filter(isIncluded).map((route) => toolOf(route, document, names, code));
   const { description, version = "0.0.0" } = manifest;
-  return { name, version, ...(description === undefined ? {} : { instructions: description }), tools };
+  return {
+    name,
+    version,
+    ...(description === undefined ? {} : { instructions: description }),
+    ...(code ? { code } : {}),
+    tools,
+  };
 }
 
 /** A route with its operation in the document. */
@@ -81,7 +87,12 @@ function filterOf(
 /** The longest name that the common clients and models accept. */
 const MAX_NAME = 64;
 
-function toolOf({ operation, object, method, path }: Described, document: Document, names: Set<string>): ToolEntry {
+function toolOf(
+  { operation, object, method, path }: Described,
+  document: Document,
+  names: Set<string>,
+  isInCode: boolean,
+): ToolEntry {
   const name = uniqueName(operation.name, names);
   const { summary, description, deprecated } = object;
   const input = inputOf(operation, object, document);
@@ -94,12 +105,20 @@ function toolOf({ operation, object, method, path }: Described, document: Docume
     inputSchema: input.schema,
     annotations: annotationsOf(method),
   };
+  const { args } = input;
+  const route = operation.name;
+  const { schema } = input;
   return {
     name,
-    route: operation.name,
-    definition: JSON.stringify(definition),
-    ...(output === undefined ? {} : { output: JSON.stringify(output), isObject: output["type"] === "object" }),
-    args: input.args,
+    route,
+    // Code mode lists its own two tools.
+    ...(isInCode
+      ? { definition: "", signature: signatureOf({ route, method, path, text, args, input: schema, output }) }
+      : { definition: JSON.stringify(definition) }),
+    ...(output === undefined || isInCode
+      ? {}
+      : { output: JSON.stringify(output), isObject: output["type"] === "object" }),
+    args,
     ...(input.body === undefined ? {} : { body: input.body }),
     ...(input.contentType === undefined ? {} : { contentType: input.contentType }),
   };
