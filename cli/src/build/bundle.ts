@@ -22,6 +22,7 @@ import { type Imports, importsOf } from "./import-circle.ts";
 import { Injections } from "./injections.ts";
 import { Locales } from "./intl/locales.ts";
 import { intl } from "./intl/plugin.ts";
+import { isolateProgram } from "./isolate-program.ts";
 import { LinkedModules } from "./linked.ts";
 import type { Lookups } from "./lookups.ts";
 import { nodeGlobals, nodeGlobalsModule } from "./node-globals.ts";
@@ -189,6 +190,7 @@ async function bundleOnce(
       nodeGlobalsModule(injections.nodeGlobals, host, injections.platformImports, project.folder),
       ...(lookups === undefined ? [] : [lookups.plugin]),
       engineModule(host),
+      isolateProgram,
       ...forms,
       nodeModules(injections),
       intl(injections, project.folder),

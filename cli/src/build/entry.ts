@@ -33,7 +33,13 @@ const refuseUnless = (isApp: string) => `if (!(${isApp})) {
 
 const imports = `import { kindOf } from "tenon-entry:kind-of.js";
 import { refuseRandomness } from "tenon-entry:refuse-randomness.js";
-import { appKey, buildingKey, environmentKey, streamKey, toolsKey, uploadKey, WARM_UP } from "tenon-entry:abi.js";`;
+import { appKey, buildingKey, codeModeKey, environmentKey, streamKey, toolsKey, uploadKey, WARM_UP } from "tenon-entry:abi.js";`;
+
+/** Adds code mode: the SDK's tools, and the isolate that runs programs. */
+const codeMode = `import "tenon-isolate:install.js";
+import { codeMode } from "@tenon/sdk/code-mode";
+globalThis[codeModeKey] = codeMode;
+`;
 
 /** The part of the entry that rehearses calls before the build's first request is answered. */
 const rehearsal = `let isRehearsed = false;
@@ -90,7 +96,7 @@ export function entryModule(
 import { getEnvironment } from "${hosts[host]}";
 import { ${checkResponses ? "checkResponse, " : ""}rehearse, warmUp } from "@tenon/sdk";
 ${imports}
-${checkResponses ? 'import { watchThrown } from "tenon-entry:watch-thrown.js";\n' : ""}import app from ${JSON.stringify(source)};
+${checkResponses ? 'import { watchThrown } from "tenon-entry:watch-thrown.js";\n' : ""}${tools?.code ? codeMode : ""}import app from ${JSON.stringify(source)};
 
 ${refuseUnless("app?.[appKey] === true")}
 // The bare name of console would add the methods that format.

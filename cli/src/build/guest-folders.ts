@@ -14,6 +14,9 @@ export const polyfillsFolder = join(guestFolder, "polyfills");
 /** The modules that define globals which QuickJS lacks. */
 export const platformFolder = join(guestFolder, "platform");
 
+/** The isolate of code mode, and the program in it. */
+export const isolateFolder = join(guestFolder, "isolate");
+
 /** The modules for the engine of componentize-js. */
 export const referenceFolder = join(guestFolder, "reference");
 

@@ -5,6 +5,7 @@ import type { OnResolveArgs, OnResolveResult, PartialMessage, Plugin } from "esb
 import {
   entryFolder,
   isOfGuest,
+  isolateFolder,
   nodeFolder,
   platformFolder,
   polyfillsFolder,
@@ -59,6 +60,7 @@ const namespace = "tenon-node";
 
 const folders = {
   "tenon-entry": entryFolder,
+  "tenon-isolate": isolateFolder,
   "tenon-platform": platformFolder,
   "tenon-polyfills": polyfillsFolder,
   "tenon-reference": referenceFolder,
@@ -100,7 +102,7 @@ export function nodeModules(injections: Injections): Plugin {
         if (!Object.hasOwn(served, name)) return refuse(name, args, injections, usesOf, importers);
         return resolveServed(name, args, injections, usesOf);
       });
-      onResolve({ filter: /^tenon-(?:entry|platform|polyfills|reference):/ }, ({ path }) => {
+      onResolve({ filter: /^tenon-(?:entry|isolate|platform|polyfills|reference):/ }, ({ path }) => {
         const [scheme, file] = path.split(":") as [keyof typeof folders, string];
         return { path: join(folders[scheme], file) };
       });
