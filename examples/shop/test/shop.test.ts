@@ -160,3 +160,14 @@ describe("tools", () => {
     expect(added).not.toHaveProperty("isError");
   }, 60_000);
 });
+
+test("in code mode two tools stand for all routes", async () => {
+  const { default: coded } = await import("../src/code-mode.ts");
+  const ask = async (method: string, params: object) => {
+    const answer = await testApp(coded).post("/mcp", { json: { jsonrpc: "2.0", id: 1, method, params } });
+    return (answer.json() as { result: { tools?: { name: string }[]; content?: { text: string }[] } }).result;
+  };
+  expect((await ask("tools/list", {})).tools?.map(({ name }) => name)).toEqual(["search", "execute"]);
+  const found = await ask("tools/call", { name: "search", arguments: { query: "place an order" } });
+  expect(found.content?.[0]?.text).toContain("api.orders.place(input: { body:");
+});
