@@ -6,6 +6,7 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } 
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { buildSync } from "esbuild";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const build = join(root, "build");
@@ -18,6 +19,23 @@ for (const [from, to] of [
   [join(root, "../guest/dist"), "guest"],
 ])
   cpSync(from, join(build, to), { recursive: true, filter: (file) => !/\.(map|d\.ts|tsbuildinfo)$/.test(file) });
+
+// The program of isolates has the parser of sucrase in it, of which it needs four modules.
+const program = join(build, "guest/isolate/program.js");
+buildSync({
+  entryPoints: [program],
+  bundle: true,
+  minify: true,
+  format: "esm",
+  platform: "neutral",
+  target: "es2023",
+  mainFields: ["module", "main"],
+  outfile: program,
+  allowOverwrite: true,
+});
+rmSync(join(build, "guest/isolate/strip.js"));
+const sucrase = createRequire(join(root, "../guest/package.json")).resolve("sucrase/package.json");
+cpSync(join(dirname(sucrase), "LICENSE"), join(build, "guest/isolate/LICENSE.sucrase"));
 
 // Only the viewer's files, with their licence, and not the package with its dependencies.
 const viewer = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));

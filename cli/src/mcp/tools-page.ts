@@ -42,6 +42,7 @@ function html(): string {
       details { border: 1px solid #8886; border-radius: 6px; margin: 0.5rem 0; padding: 0.5rem 1rem; }
       summary { cursor: pointer; }
       code, pre, textarea { font: 13px/1.45 ui-monospace, monospace; }
+      p { white-space: pre-line; }
       pre { background: #8882; border-radius: 6px; overflow: auto; overflow-wrap: anywhere; padding: 0.75rem; white-space: pre-wrap; }
       textarea { box-sizing: border-box; width: 100%; }
       .hint { color: #888; font-size: 0.85em; margin-left: 0.5em; }
@@ -131,16 +132,24 @@ function page(name: string, folder: string): void {
     const hint = make("span", [tool.title, ...hints.map((each) => each.replace("Hint", ""))].join(" · "));
     hint.className = "hint";
     summary.append(hint);
+    // A program has lines, which JSON would write as one.
+    const program =
+      tool.name === "execute" && "code" in (tool.inputSchema.properties ?? {}) ? make("textarea") : undefined;
+    if (program !== undefined) {
+      program.value = "export default async () => {\n  return 1 + 1;\n};\n";
+      program.rows = 12;
+    }
     const args = make("textarea");
-    args.value = sample(tool.inputSchema);
+    args.value = program === undefined ? sample(tool.inputSchema) : "{}";
     args.rows = args.value.split("\n").length + 1;
+    const given = () => ({ ...JSON.parse(args.value), ...(program === undefined ? {} : { code: program.value }) });
     const output = make("pre");
     const call = make("button", "Call");
     call.addEventListener("click", () => {
       output.textContent = "…";
       output.className = "";
       Promise.resolve()
-        .then(() => ask("tools/call", { name: tool.name, arguments: JSON.parse(args.value) }))
+        .then(() => ask("tools/call", { name: tool.name, arguments: given() }))
         .then((result) => {
           output.textContent = JSON.stringify(result, null, 2);
           output.className = result["isError"] ? "error" : "";
@@ -156,7 +165,17 @@ function page(name: string, folder: string): void {
       make("summary", "Schema"),
       make("pre", JSON.stringify(tool.inputSchema, null, 2)),
     );
-    return make("details", "", summary, make("p", tool.description), args, call, output, schema);
+    return make(
+      "details",
+      "",
+      summary,
+      make("p", tool.description),
+      ...(program === undefined ? [] : [program]),
+      args,
+      call,
+      output,
+      schema,
+    );
   }
 
   async function list(): Promise<void> {
