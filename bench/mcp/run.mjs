@@ -1,5 +1,6 @@
 /**
- * Calls of a tool a second: `tenon run`, an instance for each call, beside Hono with @hono/mcp on Node, in one run.
+ * Calls of a tool a second: `tenon run`, an instance for each call, beside Hono with @hono/mcp on Node, in one run. In code mode the same
+ * route is called by a program of `execute`.
  *
  *     npm run build && node bench/mcp/run.mjs [--seconds 5] [--connections 16]
  */
@@ -15,40 +16,45 @@ const { values } = parseArgs({
 const here = fileURLToPath(new URL(".", import.meta.url));
 const tenon = fileURLToPath(new URL("../../cli/bin/tenon.js", import.meta.url));
 const message = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "add", arguments: { a: 1, b: 2 } } };
-const body = JSON.stringify(message);
+const code = "export default async () => (await api.add({ body: { a: 1, b: 2 } })).data";
+const program = { ...message, params: { name: "execute", arguments: { code } } };
 
-spawnSync(process.execPath, [tenon, "build", "-r"], { cwd: here, stdio: "inherit" });
+for (const cwd of [here, `${here}code`]) spawnSync(process.execPath, [tenon, "build", "-r"], { cwd, stdio: "inherit" });
 const servers = {
-  tenon: ["run", "--port", "0", "--json", "-q", "dist/tools.wasm"],
-  peer: undefined,
+  tenon: { module: "tools", file: "dist/tools.wasm", body: JSON.stringify(message) },
+  code: { module: "coded", file: "code/dist/coded.wasm", body: JSON.stringify(program) },
+  peer: { body: JSON.stringify(message) },
 };
 const rates = {};
-for (const [name, args] of Object.entries(servers)) {
-  const child = spawn(process.execPath, args ? [tenon, ...args] : ["peer.mjs"], {
+for (const [name, { module, file, body }] of Object.entries(servers)) {
+  const args = file ? [tenon, "run", "--port", "0", "--json", "-q", file] : ["peer.mjs"];
+  const child = spawn(process.execPath, args, {
     cwd: here,
     env: { ...process.env, TENON_SERVER_ACCESS_LOG: "false" },
     stdio: ["ignore", "pipe", "ignore"],
   });
   const [line] = await once(child.stdout, "data");
   const { url } = JSON.parse(String(line).split("\n")[0]);
-  const at = `${url}${args ? "/run/tools" : ""}/mcp`;
-  await load(at, 1);
-  rates[name] = await load(at, Number(values.seconds));
+  const at = `${url}${module ? `/run/${module}` : ""}/mcp`;
+  await load(at, body, 1);
+  rates[name] = await load(at, body, Number(values.seconds));
   child.kill();
 }
 for (const [name, { rate, median }] of Object.entries(rates)) {
   console.log(`${name}: ${Math.round(rate)} calls/s, median ${median.toFixed(2)} ms`);
 }
-console.log(`ratio: ${(rates.tenon.rate / rates.peer.rate).toFixed(2)}`);
+for (const name of ["tenon", "code"]) {
+  console.log(`ratio of ${name} to peer: ${(rates[name].rate / rates.peer.rate).toFixed(2)}`);
+}
 
-async function load(url, seconds) {
+async function load(url, body, seconds) {
   const agent = new Agent({ keepAlive: true, maxSockets: Number(values.connections) });
   const end = performance.now() + seconds * 1000;
   const times = [];
   const loop = async () => {
     while (performance.now() < end) {
       const begun = performance.now();
-      const text = await post(url, agent);
+      const text = await post(url, body, agent);
       times.push(performance.now() - begun);
       if (!text.includes('"sum":3')) throw new Error(text);
     }
@@ -59,7 +65,7 @@ async function load(url, seconds) {
   return { rate: times.length / seconds, median: times[times.length >> 1] };
 }
 
-function post(url, agent) {
+function post(url, body, agent) {
   return new Promise((resolve, reject) => {
     const headers = {
       "content-type": "application/json",

@@ -211,13 +211,18 @@ const fences: readonly Fence[] = [
   {
     name: "redaction",
     removals: [
-      change("code/execute.ts", 'redact(decodeUtf8(body) ?? "", this.#credentials)', 'decodeUtf8(body) ?? ""'),
+      change(
+        "code/execute.ts",
+        'redact(decodeUtf8(body) ?? "", this.#credentials, isJson(type))',
+        'decodeUtf8(body) ?? ""',
+      ),
     ],
     attacks: [
       "await api.echo()",
       "(await api.echo()).data.headers",
       "JSON.stringify(await api.echo())",
       "console.log(await api.echo())",
+      "Object.fromEntries((await api.echo()).data.headers.map((pair) => pair.reverse()))",
     ].map((code) => ({ name: code, code, wins: ({ text }) => text.includes("token-of-ada") })),
   },
   {

@@ -151,9 +151,9 @@ class Execution {
   #exchange(text: ToIsolate): Executed | undefined {
     const { cpuMs, memoryBytes } = this.#limits;
     const said = this.#isolate.exchange(JSON.stringify(text), cpuMs * 1000, memoryBytes);
-    if (typeof said === "number" && said in OVER) return this.#limited(OVER[said] as string);
-    if (typeof said === "number" || said.length > MAX_REQUEST) return this.#limited("outputBytes");
-    const read = readSaid(said);
+    const limit = typeof said === "number" ? OVER[said] : said.length > MAX_REQUEST ? "outputBytes" : undefined;
+    if (limit !== undefined) return this.#limited(limit);
+    const read = typeof said === "string" ? readSaid(said) : undefined;
     if (read === undefined) return this.#failed("thrown", "The program has broken its connection to the app.");
     this.#queue.push(...read.calls);
     this.#done ??= read.done;
@@ -217,7 +217,7 @@ class Execution {
   /** The members of an answer of the typed client. */
   #answerOf(answer: Answered): Members {
     const { status, type, body } = answer;
-    const text = body && isText(type) ? redact(decodeUtf8(body) ?? "", this.#credentials) : undefined;
+    const text = body && isText(type) ? redact(decodeUtf8(body) ?? "", this.#credentials, isJson(type)) : undefined;
     const data = text === undefined ? body && body.length > 0 && encodeBase64(body) : dataIn(type, text);
     if (status < 400) return { ok: true, status, ...(data === undefined || data === false ? {} : { data }) };
     return { ok: false, status, problem: isObject(data) ? data : { status, ...(data ? { detail: data } : {}) } };
