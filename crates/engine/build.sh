@@ -40,8 +40,7 @@ library=platform/target/wasm32-unknown-unknown/release/libtenon_platform.a
 linked=$(mktemp) built=$(mktemp)
 trap 'rm -f "$linked" "$built"' EXIT
 # Place 1 of the table is for the dispatcher of imported modules (src/linked.c), those from 2 on for the host's functions (places.txt).
-exports=(bridge_handle calls_start calls_start_streamed calls_wait calls_take calls_ready calls_read calls_write calls_cancel log_write
-  host_realloc)
+exports=(bridge_handle calls_start calls_wait calls_take calls_ready calls_read calls_write calls_cancel log_write host_realloc)
 link() { # artifact, options...
   local artifact=$1
   shift

@@ -68,6 +68,9 @@ interface Wasm {
 }
 const wasm = (globalThis as unknown as { readonly WebAssembly: Wasm }).WebAssembly;
 
+/** The last case of `bodies` (wit/calls.wit). */
+const STREAMED_WITH_MORE = 2;
+
 const compiled = new Map<string, object>();
 
 /** Encodes a section, or a list of items, whose length needs at most two bytes. */
@@ -171,7 +174,7 @@ export function startEngine(file: string | URL, source: string, host: Host = {})
       number,
       number,
     ];
-    const hasMore = given[11] !== undefined && given[11] !== 0 && host.write === undefined;
+    const hasMore = given[11] === STREAMED_WITH_MORE && host.write === undefined;
     const request: EngineRequest = {
       method: text(methodAt, methodLength),
       path: text(urlAt, urlLength),
@@ -231,7 +234,6 @@ export function startEngine(file: string | URL, source: string, host: Host = {})
   const imports: Record<string, Record<string, (...given: never[]) => unknown>> = {
     "sdk:core/calls@0.1.0": {
       start,
-      "start-streamed": start,
       wait,
       take,
       read,

@@ -73,8 +73,8 @@ static uint64_t now = 1;
 
 uint32_t host_start(const uint8_t *method, uint32_t method_length, const uint8_t *url, uint32_t url_length, const Pair *headers,
                     uint32_t header_count, uint32_t has_body, const uint8_t *body, uint32_t body_length, uint32_t timeout_ms,
-                    uint32_t max_bytes) {
-  (void)timeout_ms, (void)max_bytes;
+                    uint32_t max_bytes, uint32_t bodies) {
+  (void)timeout_ms, (void)max_bytes, (void)bodies;
   look(method, method_length);
   look(url, url_length);
   look_at_pairs((Pairs){(Pair *)headers, header_count});
@@ -82,13 +82,6 @@ uint32_t host_start(const uint8_t *method, uint32_t method_length, const uint8_t
   last_call++;
   if (running_count < 64) running[running_count++] = last_call;
   return last_call;
-}
-
-uint32_t host_start_streamed(const uint8_t *method, uint32_t method_length, const uint8_t *url, uint32_t url_length,
-                             const Pair *headers, uint32_t header_count, uint32_t has_body, const uint8_t *body, uint32_t body_length,
-                             uint32_t timeout_ms, uint32_t max_bytes, uint32_t has_more) {
-  (void)has_more;
-  return host_start(method, method_length, url, url_length, headers, header_count, has_body, body, body_length, timeout_ms, max_bytes);
 }
 
 // Now and then a stream has something, or has ended, whatever it is.

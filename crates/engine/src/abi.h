@@ -74,14 +74,12 @@ _Static_assert(sizeof(Pair) == 16 && sizeof(Response) == 24 && sizeof(Outcome) =
 #define IMPORT(module, name) __attribute__((import_module(module), import_name(name)))
 
 #define CALLS "sdk:core/calls@0.1.0"
+// `bodies` of sdk:core/calls.
+typedef enum { WHOLE, STREAMED, STREAMED_WITH_MORE } Bodies;
 IMPORT(CALLS, "start")
 uint32_t host_start(const uint8_t *method, uint32_t method_length, const uint8_t *url, uint32_t url_length, const Pair *headers,
                     uint32_t header_count, uint32_t has_body, const uint8_t *body, uint32_t body_length, uint32_t timeout_ms,
-                    uint32_t max_bytes);
-IMPORT(CALLS, "start-streamed")
-uint32_t host_start_streamed(const uint8_t *method, uint32_t method_length, const uint8_t *url, uint32_t url_length,
-                             const Pair *headers, uint32_t header_count, uint32_t has_body, const uint8_t *body, uint32_t body_length,
-                             uint32_t timeout_ms, uint32_t max_bytes, uint32_t has_more);
+                    uint32_t max_bytes, uint32_t bodies);
 // Returns whether a call has ended, or a stream is ready, after this many microseconds at most; UINT32_MAX is no limit.
 IMPORT(CALLS, "wait") uint32_t host_wait(uint32_t timeout_us);
 IMPORT(CALLS, "take") void host_take(Outcome *outcome);

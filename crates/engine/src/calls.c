@@ -63,12 +63,8 @@ uint32_t start_host_call(JSContext *ctx, JSValueConst call, Bodies bodies) {
       read_number(ctx, call, atom_maxBytes, &most) && read_pairs(ctx, headers, &pairs) &&
       // Last, because nothing of the program's runs after it.
       (JS_IsUndefined(body) || bytes_of(ctx, body, &bytes))) {
-    const uint8_t *method_at = (const uint8_t *)method, *url_at = (const uint8_t *)url;
-    bool has_body = !JS_IsUndefined(body);
-    number = bodies == WHOLE ? host_start(method_at, method_length, url_at, url_length, pairs.at, pairs.length, has_body, bytes.at,
-                                          bytes.length, timeout, most)
-                             : host_start_streamed(method_at, method_length, url_at, url_length, pairs.at, pairs.length, has_body,
-                                                   bytes.at, bytes.length, timeout, most, bodies == STREAMED_WITH_MORE);
+    number = host_start((const uint8_t *)method, method_length, (const uint8_t *)url, url_length, pairs.at, pairs.length,
+                        !JS_IsUndefined(body), bytes.at, bytes.length, timeout, most, bodies);
   }
   // The host has copied all of it.
   release_read(mark);

@@ -7,8 +7,6 @@ enum { CALL_FUNCTIONS = 2, CALL_STREAM_FUNCTIONS = 6 };
 extern const JSCFunctionListEntry call_functions[CALL_FUNCTIONS];
 extern const JSCFunctionListEntry call_stream_functions[CALL_STREAM_FUNCTIONS];
 
-typedef enum { WHOLE, STREAMED, STREAMED_WITH_MORE } Bodies;
-
 // Starts the call {method, url, headers, body, timeoutMs, maxBytes} with parts that were checked; returns its number, or 0 after an
 // exception.
 uint32_t start_host_call(JSContext *ctx, JSValueConst call, Bodies bodies);

@@ -106,35 +106,11 @@ pub(crate) fn places() -> impl Iterator<Item = (u64, &'static str, &'static str)
     })
 }
 
-/// Starts a call of a rehearsal, and returns its number.
-fn started(guest: &mut Guest<'_>, function: &'static str) -> Result<u32> {
-    let rehearsal = rehearsal(guest, function, CALLS)?;
-    rehearsal.started += 1;
-    Ok(rehearsal.started)
-}
-
 fn define(linker: &mut Linker<Host>) -> Result<()> {
     linker.func_wrap(
         CALLS,
         "start",
-        // Method, URL, headers, an optional body, timeout, and limit.
-        |mut guest: Guest<'_>,
-         _: u32,
-         _: u32,
-         _: u32,
-         _: u32,
-         _: u32,
-         _: u32,
-         _: u32,
-         _: u32,
-         _: u32,
-         _: u32,
-         _: u32| { started(&mut guest, "start") },
-    )?;
-    linker.func_wrap(
-        CALLS,
-        "start-streamed",
-        // The same, and whether more of the body follows.
+        // Method, URL, headers, an optional body, timeout, limit, and how bodies are passed on.
         |mut guest: Guest<'_>,
          _: u32,
          _: u32,
@@ -147,7 +123,11 @@ fn define(linker: &mut Linker<Host>) -> Result<()> {
          _: u32,
          _: u32,
          _: u32,
-         _: u32| { started(&mut guest, "start-streamed") },
+         _: u32| {
+            let rehearsal = rehearsal(&mut guest, "start", CALLS)?;
+            rehearsal.started += 1;
+            Ok(rehearsal.started)
+        },
     )?;
     linker.func_wrap(CALLS, "wait", |mut guest: Guest<'_>, timeout: u32| {
         let rehearsal = rehearsal(&mut guest, "wait", CALLS)?;

@@ -27,7 +27,7 @@ fn engine() -> Vec<u8> {
         ["get-random-bytes", "get-random-u64"].map(|name| place("wasi:random/random@0.2.10", name));
     let text = format!(
         r#"(module
-          (type $start (func (param i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32) (result i32)))
+          (type $start (func (param i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32) (result i32)))
           (type $i-i (func (param i32) (result i32)))
           (type $i (func (param i32)))
           (type $iii (func (param i32 i32 i32)))
@@ -61,7 +61,6 @@ fn engine() -> Vec<u8> {
           (func (export "host_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 0))
           (func (export "bridge_handle") (param i32 i32))
           (func (export "calls_start") (type $start) (i32.const 0))
-          (func (export "calls_start_streamed") (param i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32) (result i32) (i32.const 0))
           (func (export "calls_ready") (type $i))
           (func (export "calls_read") (param i32 i32))
           (func (export "calls_write") (param i32 i32 i32 i32 i32))
@@ -77,7 +76,7 @@ fn engine() -> Vec<u8> {
             (if (i32.eq (global.get $first) (i32.const 99))
               (then
                 (drop (call_indirect (type $start) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0)
-                  (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const {start})))
+                  (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const 0) (i32.const {start})))
                 (if (i32.ne (call_indirect (type $i-i) (i32.const 7) (i32.const {wait})) (i32.const 1)) (then (unreachable)))
                 (call_indirect (type $i) (i32.const 600) (i32.const {take}))
                 ;; Nothing is left, and a timer of 7 µs is over.

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::bindings::exports::sdk::core::calls::{Failure, Piece, Reason, Request, Response};
+use crate::bindings::exports::sdk::core::calls::{Bodies, Failure, Piece, Reason, Request, Response};
 use crate::bindings::wasi::clocks::monotonic_clock::{self, Instant};
 use crate::bindings::wasi::http::outgoing_handler;
 use crate::bindings::wasi::http::types::{
@@ -22,16 +22,6 @@ const READ_BYTES: u64 = 64 * 1024;
 
 /// The time that a streamed response's head waits for the body, so that a short response is whole.
 const MOMENT: u64 = 2 * MS;
-
-/// The bodies of a call.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Bodies {
-    Whole,
-    Streamed {
-        /// True when the handler writes the rest of the request.
-        has_more: bool,
-    },
-}
 
 /// A call, until nothing more of it can be read.
 pub struct Call {
@@ -83,7 +73,7 @@ struct Body {
 impl Call {
     /// Sends the head of a request.
     pub fn start(number: u32, request: Request, bodies: Bodies) -> Result<Self, Failure> {
-        let has_more = bodies == Bodies::Streamed { has_more: true };
+        let has_more = bodies == Bodies::StreamedWithMore;
         let outgoing = outgoing(&request, has_more)?;
         let body = outgoing.body().map_err(|()| failure(Reason::Invalid, "the request can have no body"))?;
         let timeout = (request.timeout_ms > 0).then(|| u64::from(request.timeout_ms) * MS);

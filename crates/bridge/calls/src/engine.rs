@@ -6,9 +6,8 @@ use alloc::vec::Vec;
 use core::ptr::copy_nonoverlapping;
 use core::slice;
 
-use crate::bindings::exports::sdk::core::calls::{Failure, Piece, Request, Response};
+use crate::bindings::exports::sdk::core::calls::{Bodies, Failure, Piece, Request, Response};
 use crate::bindings::exports::sdk::core::log::Output;
-use crate::call::Bodies;
 use crate::{log, running};
 
 unsafe extern "C" {
@@ -187,38 +186,6 @@ unsafe fn pairs(at: *const Pair, count: usize) -> Vec<(String, Vec<u8>)> {
     pairs.iter().map(|pair| unsafe { (text(pair.name.get()), pair.value.get().to_vec()) }).collect()
 }
 
-/// Starts a call.
-///
-/// # Safety
-/// The arguments are those of the Canonical ABI.
-unsafe fn start(
-    method: *const u8,
-    method_length: usize,
-    url: *const u8,
-    url_length: usize,
-    headers: *const Pair,
-    header_count: usize,
-    has_body: u32,
-    body: *const u8,
-    body_length: usize,
-    timeout_ms: u32,
-    max_bytes: u32,
-    bodies: Bodies,
-) -> u32 {
-    // SAFETY: as the caller promises.
-    let request = unsafe {
-        Request {
-            method: text(bytes(method, method_length)),
-            url: text(bytes(url, url_length)),
-            headers: pairs(headers, header_count),
-            body: (has_body != 0).then(|| bytes(body, body_length).to_vec()),
-            timeout_ms,
-            max_bytes,
-        }
-    };
-    running::with(|running| running.start(request, bodies))
-}
-
 /// `sdk:core/calls#start`.
 ///
 /// # Safety
@@ -236,62 +203,25 @@ pub unsafe extern "C" fn calls_start(
     body_length: usize,
     timeout_ms: u32,
     max_bytes: u32,
+    bodies: u32,
 ) -> u32 {
-    // SAFETY: as the caller promises.
-    unsafe {
-        start(
-            method,
-            method_length,
-            url,
-            url_length,
-            headers,
-            header_count,
-            has_body,
-            body,
-            body_length,
+    // SAFETY: the engine passes what the Canonical ABI does.
+    let request = unsafe {
+        Request {
+            method: text(bytes(method, method_length)),
+            url: text(bytes(url, url_length)),
+            headers: pairs(headers, header_count),
+            body: (has_body != 0).then(|| bytes(body, body_length).to_vec()),
             timeout_ms,
             max_bytes,
-            Bodies::Whole,
-        )
-    }
-}
-
-/// `sdk:core/calls#start-streamed`.
-///
-/// # Safety
-/// The arguments are those of the Canonical ABI.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn calls_start_streamed(
-    method: *const u8,
-    method_length: usize,
-    url: *const u8,
-    url_length: usize,
-    headers: *const Pair,
-    header_count: usize,
-    has_body: u32,
-    body: *const u8,
-    body_length: usize,
-    timeout_ms: u32,
-    max_bytes: u32,
-    has_more: u32,
-) -> u32 {
-    // SAFETY: as the caller promises.
-    unsafe {
-        start(
-            method,
-            method_length,
-            url,
-            url_length,
-            headers,
-            header_count,
-            has_body,
-            body,
-            body_length,
-            timeout_ms,
-            max_bytes,
-            Bodies::Streamed { has_more: has_more != 0 },
-        )
-    }
+        }
+    };
+    let bodies = match bodies {
+        0 => Bodies::Whole,
+        1 => Bodies::Streamed,
+        _ => Bodies::StreamedWithMore,
+    };
+    running::with(|running| running.start(request, bodies))
 }
 
 /// `sdk:core/calls#wait`.

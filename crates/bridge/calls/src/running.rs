@@ -4,10 +4,10 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::cell::RefCell;
 
-use crate::bindings::exports::sdk::core::calls::{Failure, Piece, Reason, Request, Response};
+use crate::bindings::exports::sdk::core::calls::{Bodies, Failure, Piece, Reason, Request, Response};
 use crate::bindings::wasi::clocks::monotonic_clock;
 use crate::bindings::wasi::io::poll::poll;
-use crate::call::{Bodies, Call};
+use crate::call::Call;
 use crate::failure::failure;
 
 /// Maximum number of running calls. It keeps a loop from filling the memory; servers have limits of their own.

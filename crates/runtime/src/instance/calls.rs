@@ -49,7 +49,7 @@ mod bindings {
     });
 }
 
-use bindings::sdk::core::calls::{Failure, Header, Piece, Reason, Request, Response};
+use bindings::sdk::core::calls::{Bodies, Failure, Header, Piece, Reason, Request, Response};
 use bindings::sdk::core::log::Output;
 use outgoing::{Outgoing, Overrun, outgoing};
 use signal::Signal;
@@ -66,23 +66,13 @@ type Outcome = Result<Response, Failure>;
 /// Links both interfaces. They leave nothing on the host that outlives a request, so they do not mark it as touched.
 pub(crate) fn link(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     let mut calls = linker.instance("sdk:core/calls@0.1.0")?;
-    calls.func_wrap("start", |mut store: StoreContextMut<'_, Host>, (request,): (Request,)| {
+    calls.func_wrap("start", |mut store: StoreContextMut<'_, Host>, (request, bodies): (Request, Bodies)| {
         store.data().check()?;
         let Host { calls, egress, .. } = store.data_mut();
-        let call = calls.start(request, egress, Bodies::Whole)?;
+        let call = calls.start(request, egress, bodies)?;
         store.data().check()?;
         Ok((call,))
     })?;
-    calls.func_wrap(
-        "start-streamed",
-        |mut store: StoreContextMut<'_, Host>, (request, has_more): (Request, bool)| {
-            store.data().check()?;
-            let Host { calls, egress, .. } = store.data_mut();
-            let call = calls.start(request, egress, Bodies::Streamed { has_more })?;
-            store.data().check()?;
-            Ok((call,))
-        },
-    )?;
     calls.func_wrap_async("wait", |mut store: StoreContextMut<'_, Host>, (timeout,): (u32,)| {
         Box::new(async move {
             let (has_ended, has_waited) = store.data_mut().calls.wait(timeout).await;
@@ -181,16 +171,6 @@ struct Done {
     _held: Charge,
 }
 
-/// The bodies of a call.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Bodies {
-    Whole,
-    Streamed {
-        /// True when the guest writes the rest of the request.
-        has_more: bool,
-    },
-}
-
 /// All of it, comparable with that of a fresh instance.
 #[cfg(test)]
 #[derive(Debug, PartialEq)]
@@ -264,7 +244,7 @@ impl OutboundCalls {
                         let outcome = sending.send(&mut held).await;
                         (outcome, None, held)
                     }),
-                    Bodies::Streamed { .. } => Box::pin(async move {
+                    Bodies::Streamed | Bodies::StreamedWithMore => Box::pin(async move {
                         match sending.open(&mut held).await {
                             Ok((response, rest)) => (Ok(response), Some(rest), held),
                             Err(failure) => (Err(failure), None, held),
@@ -298,7 +278,7 @@ impl OutboundCalls {
             return Err(failure(Reason::Unreachable, beyond(held.most()).to_string()));
         }
         let mut sending = Sending::prepare(request, egress, bodies, held)?;
-        let writer = (bodies == Bodies::Streamed { has_more: true }).then(|| {
+        let writer = (bodies == Bodies::StreamedWithMore).then(|| {
             let first = sending.request.body();
             let left = egress.limits().max_outbound_body_bytes.saturating_sub(first.len() as u64);
             let (writer, body, overrun) = outgoing(first, left);
@@ -441,7 +421,7 @@ struct Sending {
 
 impl Sending {
     fn prepare(mut request: Request, egress: &mut Egress, bodies: Bodies, held: &mut Charge) -> Result<Self, Failure> {
-        let has_more = bodies == Bodies::Streamed { has_more: true };
+        let has_more = bodies == Bodies::StreamedWithMore;
         let limits = egress.limits();
         let most_fields = size(limits.max_fields_bytes);
         // A body that the guest reads piece by piece has no limit of the host's.

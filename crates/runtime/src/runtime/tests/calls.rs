@@ -387,7 +387,7 @@ async fn arguments_at_random_fail_in_the_guest_alone() {
     for _ in 0..300 {
         let below = |numbers: &mut Numbers, bound| u32::try_from(numbers.below(bound)).unwrap();
         // Text of the script, and numbers that fit; some are any.
-        let mut arguments = [1_024, 8, 1_024, 40, 1_024, 2, 2, 1_024, 200, 60, 60].map(|bound| match bound {
+        let mut arguments = [1_024, 8, 1_024, 40, 1_024, 2, 2, 1_024, 200, 60, 60, 3].map(|bound| match bound {
             1_024 => 1_024 + 4 * below(&mut numbers, 2_100),
             bound => below(&mut numbers, bound),
         });
