@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the guests: the bridge, as a component beside this script, and the service of WASI 0.3 that only
-# tests run (crates/fixtures/service). `build.sh --check` compares instead.
+# Builds the guests: the bridge, and what replaces the streams of a handler that has none, as components beside this script; and the
+# service of WASI 0.3 that only tests run (crates/fixtures/service). `build.sh --check` compares instead.
 #
 # rustup's wasm targets are not available everywhere, so this uses Debian's packages: rustc-web, cargo-web, rust-web-src
 # and lld-19. Exit code 3 means that they are missing.
@@ -52,4 +52,6 @@ component() { # core module, committed component
   keep "$component" "$2"
 }
 component bridge bridge.wasm
+node no-streams.mjs "$component"
+keep "$component" no-streams.wasm
 component test_service ../fixtures/service.wasm

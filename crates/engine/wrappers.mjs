@@ -1,7 +1,7 @@
 // wrappers.mjs LINKED FOLDER: makes components around a place for the engine, one of each kind:
 //
-//   bare      imports sdk:core/calls, sdk:core/log and WASI; exports sdk:core/handler. Tenon's runtime calls this one.
-//   handler   imports only WASI; exports sdk:core/handler
+//   bare      imports sdk:core/calls, sdk:core/log and WASI; exports sdk:core/handler and sdk:core/streams. Tenon's runtime calls this one.
+//   handler   imports only WASI; exports sdk:core/handler and sdk:core/streams
 //   composed  the same, and exports wasi:http/incoming-handler
 //
 // All have these parts, so that an instance of the component has two core instances:
@@ -12,12 +12,12 @@
 //
 // The last section is a custom one, "tenon-wrapper", with the kind and the version of the places. Other parts of the component may
 // follow it (`crates/link`). All kinds have the same number of items of each sort before it, so that what follows one can follow another.
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { componentEmbed, componentNew, parse, print } from "@bytecodealliance/jco";
 import { imports, leb, section, sections, types } from "./module.mjs";
 import { placeOf, userOf, version } from "./places.mjs";
+import { packages } from "./wit.mjs";
 
 const [linked, folder] = process.argv.slice(2);
 const binary = readFileSync(linked);
@@ -27,6 +27,7 @@ const imported = imports(binary)
   .sort((one, other) => one.place - other.place);
 
 const HANDLER = "sdk:core/handler@0.1.0";
+const STREAMS = "sdk:core/streams@0.1.0";
 const INCOMING = "wasi:http/incoming-handler@0.2.10";
 /** Implementations of the engine's own (crates/bridge/calls), by the interface. */
 const OWN = { "sdk:core/calls@0.1.0": "calls", "sdk:core/log@0.1.0": "log" };
@@ -35,7 +36,21 @@ const ownName = ({ module, name }) => `${OWN[module]}_${name.replaceAll("-", "_"
 /** The engine's functions that can be lifted, by the names that encoders of components expect. */
 const I32 = 0x7f;
 const exported = {
-  [`${HANDLER}#handle`]: { core: `${HANDLER}#handle`, params: Array(9).fill(I32), results: [I32] },
+  ...Object.fromEntries(
+    [
+      [`${HANDLER}#handle`, 9, 1],
+      [`${STREAMS}#takes-bodies`, 0, 1],
+      [`${STREAMS}#begin`, 6, 1],
+      [`${STREAMS}#piece`, 3, 1],
+      [`${STREAMS}#end`, 0, 1],
+      [`${STREAMS}#broken`, 0, 1],
+      [`${STREAMS}#next`, 0, 1],
+      [`${STREAMS}#cancel`, 0, 0],
+    ].map(([core, params, results]) => [
+      core,
+      { core, params: Array(params).fill(I32), results: Array(results).fill(I32) },
+    ]),
+  ),
   [`${INCOMING}#handle`]: { core: "bridge_handle", params: [I32, I32], results: [] },
 };
 
@@ -48,14 +63,14 @@ const signature = ({ params, results }) =>
 const quoted = (text) => JSON.stringify(text);
 
 const kinds = {
-  bare: { lowered: imported.filter(({ user }) => user === "engine"), own: [], lifted: [HANDLER] },
+  bare: { lowered: imported.filter(({ user }) => user === "engine"), own: [], lifted: [HANDLER, STREAMS] },
   handler: {
     lowered: imported.filter(({ module }) => !(module in OWN)),
     own: imported.filter(({ module }) => module in OWN),
-    lifted: [HANDLER],
+    lifted: [HANDLER, STREAMS],
   },
 };
-kinds.composed = { ...kinds.handler, lifted: [HANDLER, INCOMING] };
+kinds.composed = { ...kinds.handler, lifted: [HANDLER, STREAMS, INCOMING] };
 
 const made = {};
 for (const [kind, parts] of Object.entries(kinds)) made[kind] = await wrapper(parts);
@@ -83,7 +98,7 @@ function PADS() {
 
 async function wrapper({ lowered, own, lifted }) {
   // The types, the imports and what is lifted are those that the encoder of components makes for a module with these imports and exports.
-  const names = lifted.map((each) => `${each}#handle`);
+  const names = Object.keys(exported).filter((name) => lifted.includes(name.split("#")[0]));
   const module = `(module
 ${lowered.map((each) => `(import ${quoted(each.module)} ${quoted(each.name)} (func ${signature(each)}))`).join("\n")}
 (memory (export "memory") 1)
@@ -99,7 +114,7 @@ ${lifted.map((each) => `export ${local(each)};`).join("\n")}
 
   const [typed, rest] = [[], []];
   for (const form of forms(encoded)) {
-    const lift = /^\(alias core export \$main "([^"]+#handle)" (.*)\)$/s.exec(form);
+    const lift = /^\(alias core export \$main "([^"]+#[^"]+)" (.*)\)$/s.exec(form);
     if (lift) rest.push(`(alias core export $engine ${quoted(exported[lift[1]].core)} ${lift[2]})`);
     else if (/^\(type |^\(import |^\(alias export .*\(type /s.test(form)) typed.push(form);
     else if (/^\(func |^\(component |^\(instance |^\(export /s.test(form)) rest.push(form);
@@ -199,21 +214,4 @@ function stripped(component) {
 /** The name of an interface in the package of wit/. */
 function local(name) {
   return name.replace(/^sdk:core\/(.*)@.*$/, "$1");
-}
-
-/** The packages of wit/ as one text. */
-function packages() {
-  const wit = fileURLToPath(new URL("../../wit", import.meta.url));
-  const files = (from) =>
-    readdirSync(from)
-      .filter((name) => name.endsWith(".wit"))
-      .sort()
-      .map((name) => readFileSync(join(from, name), "utf8"));
-  const line = /^package (\S+);\n/m;
-  const own = files(wit);
-  const [, name] = line.exec(own[0]);
-  const others = files(join(wit, "deps")).map(
-    (text) => `package ${line.exec(text)[1]} {\n${text.replace(line, "")}\n}\n`,
-  );
-  return `package ${name};\n${others.join("\n")}\n${own.map((text) => text.replace(line, "")).join("\n")}`;
 }

@@ -52,6 +52,16 @@ export interface Host {
 export interface Engine {
   /** Answers a request. */
   handle(request: Partial<EngineRequest>): EngineResponse;
+  /** The functions of `sdk:core/streams` (wit/streams.wit). */
+  readonly streams: {
+    takesBodies(): boolean;
+    begin(request: Partial<EngineRequest>): EngineResponse;
+    piece(bytes: Uint8Array | undefined): EngineResponse;
+    end(): EngineResponse;
+    broken(): EngineResponse;
+    next(): EngineResponse;
+    cancel(): void;
+  };
   /** Takes what was logged since the last call of this. */
   printed(): string;
   /** Bytes of the memory. */
@@ -122,7 +132,7 @@ interface Table {
 }
 
 /**
- * Evaluates a bundle: one ES module, which exports `handler` with `handle(request)`.
+ * Evaluates a bundle: one ES module, which exports `handler` with `handle(request)`, and may export `streams`.
  *
  * @param file the engine, such as `crates/engine/engine.wasm`
  * @throws Error with what was printed, when the top level fails
@@ -293,21 +303,36 @@ export function startEngine(file: string | URL, source: string, host: Host = {})
   const realloc = instance.exports["cabi_realloc"] as (...given: number[]) => number;
   const initialize = instance.exports["initialize"] as (...given: number[]) => number;
   const collect = instance.exports["collect"] as () => void;
-  const answer = instance.exports["sdk:core/handler@0.1.0#handle"] as (...given: number[]) => number;
+  const exported = (name: string) => instance.exports[`sdk:core/${name}`] as (...given: number[]) => number;
+  const answer = (name: string, ...given: number[]): EngineResponse => {
+    const at = exported(name)(...given);
+    const [status = 0, headersAt = 0, headerCount = 0, hasBody = 0, bodyAt = 0, bodyLength = 0] = words().subarray(
+      at / 4,
+    );
+    return {
+      status: status & 0xffff,
+      headers: getPairs(headersAt, headerCount),
+      body: (hasBody & 0xff) === 0 ? undefined : copy(bodyAt, bodyLength),
+    };
+  };
+  const putHead = ({ method = "GET", path = "/", headers = [] }: Partial<EngineRequest>) => [
+    ...put(method),
+    ...put(path),
+    ...putPairs(headers),
+  ];
+  const putBytes = (content: Uint8Array | undefined) => (content === undefined ? [0, 0, 0] : [1, ...put(content)]);
   if (initialize(...put("handler.js"), ...put(source)) !== 0) throw new Error(printed);
   collect();
   return {
-    handle: ({ method = "GET", path = "/", headers = [], body }) => {
-      const content = body === undefined ? [0, 0, 0] : [1, ...put(body)];
-      const at = answer(...put(method), ...put(path), ...putPairs(headers), ...content);
-      const [status = 0, headersAt = 0, headerCount = 0, hasBody = 0, bodyAt = 0, bodyLength = 0] = words().subarray(
-        at / 4,
-      );
-      return {
-        status: status & 0xffff,
-        headers: getPairs(headersAt, headerCount),
-        body: (hasBody & 0xff) === 0 ? undefined : copy(bodyAt, bodyLength),
-      };
+    handle: (request) => answer("handler@0.1.0#handle", ...putHead(request), ...putBytes(request.body)),
+    streams: {
+      takesBodies: () => exported("streams@0.1.0#takes-bodies")() === 1,
+      begin: (request) => answer("streams@0.1.0#begin", ...putHead(request)),
+      piece: (content) => answer("streams@0.1.0#piece", ...putBytes(content)),
+      end: () => answer("streams@0.1.0#end"),
+      broken: () => answer("streams@0.1.0#broken"),
+      next: () => answer("streams@0.1.0#next"),
+      cancel: () => void exported("streams@0.1.0#cancel")(),
     },
     printed: () => {
       const lines = printed;

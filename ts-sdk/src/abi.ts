@@ -28,8 +28,8 @@ export const originKey: unique symbol = /* @__PURE__ */ Symbol.for("tenon.origin
 export const buildingKey: unique symbol = /* @__PURE__ */ Symbol.for("tenon.building") as never;
 
 /**
- * The key of a global that is set only while this instance streams an answer. The entry that `tenon build` generates
- * calls it; the module that sets it is in a component only when the app streams.
+ * The key of a global that is set only while this instance streams an answer: the stream. The entry that `tenon build`
+ * generates calls it; the module that sets it is in a component only when the app streams.
  */
 export const streamKey: unique symbol = /* @__PURE__ */ Symbol.for("tenon.stream") as never;
 
@@ -66,22 +66,8 @@ export const isolateKey: unique symbol = /* @__PURE__ */ Symbol.for("tenon.isola
 /** The key of the property that marks an app of `routes`. */
 export const appKey: unique symbol = /* @__PURE__ */ Symbol.for("tenon.app") as never;
 
-// Methods of the host's own calls (`wit/handler.wit`). No client can send them (RFC 9110, section 9.1).
+// The method of a build's own requests. No client can send it (RFC 9110, section 9.1).
 
-/** Asks for the next piece of a streamed response. */
-export const NEXT = ":next";
-/** Ends a streamed response early. */
-export const CANCEL = ":cancel";
-/** Asks for whether bodies of requests are taken piece by piece. */
-export const STREAMS = ":streams";
-/** Begins such a request; a space and the client's method follow. */
-export const BEGIN = ":begin";
-/** Brings a piece of its body. */
-export const PIECE = ":piece";
-/** Ends its body. */
-export const END = ":end";
-/** Breaks its body off. */
-export const BROKEN = ":broken";
 /** A request of the build, for which no handler is called. */
 export const WARM_UP = ":warm-up";
 

@@ -113,11 +113,11 @@ interface PlatformGlobals {
   [variablesKey]?: (names: readonly string[]) => (string | undefined)[];
   [originKey]?: () => RequestOrigin;
   [buildingKey]?: Map<object, Error>;
-  [streamKey]?: StreamStep | undefined;
+  [streamKey]?: OpenStream | undefined;
   [callsKey]?: StartCall;
   [cancelKey]?: CancelCall;
   [callStreamsKey]?: CallStreams;
-  [uploadKey]?: UploadStep;
+  [uploadKey]?: Uploads;
   [toolsKey]?: (app: object) => ToolTable | undefined;
   [codeModeKey]?: CodeMode;
   [isolateKey]?: Isolate;
@@ -129,17 +129,27 @@ export const platform = globalThis as unknown as PlatformGlobals;
 /** The scheme and the host of a request, where the host says so. */
 type RequestOrigin = readonly [scheme: string | undefined, host: string | undefined];
 
-/** Answers the host's `:next` and `:cancel` for this instance's stream (`wit/handler.wit`). */
-export type StreamStep = (method: string) => Promise<RawResponse>;
+/** The stream of the response that this instance is sending (`wit/streams.wit`). */
+export interface OpenStream {
+  /** Makes the next piece. The status says what the answer is. */
+  next(): Promise<RawResponse>;
+  /** Ends the stream early. */
+  cancel(): Promise<void>;
+}
 
 /** Answers a call of the host's. */
 export type RawHandler = (raw: RawRequest) => RawResponse | Promise<RawResponse>;
 
 /**
- * Answers the host's calls whose method begins with a colon, where requests are streamed (`wit/handler.wit`). `handle`
- * answers a request, and `goOn` the calls about a streamed response.
+ * The host's calls about requests whose bodies arrive piece by piece (`wit/streams.wit`), and about the streams of their
+ * responses, which may wait for the body.
  */
-export type UploadStep = (raw: RawRequest, handle: RawHandler, goOn: RawHandler) => RawResponse | Promise<RawResponse>;
+export interface Uploads extends OpenStream {
+  begin(raw: RawRequest, handle: RawHandler): Promise<RawResponse>;
+  piece(bytes: Uint8Array | undefined): Promise<RawResponse>;
+  end(): Promise<RawResponse>;
+  broken(): Promise<RawResponse>;
+}
 
 /** An outbound call in one piece (`wit/calls.wit`). `timeoutMs` and `maxBytes` are 0 for the host's defaults. */
 export interface OutgoingCall {

@@ -1,4 +1,4 @@
-/** The records of the component interface (`wit/handler.wit`). */
+/** The records of the component interface (`wit/handler.wit`, `wit/streams.wit`). */
 
 /** A header: the value is bytes. */
 export type RawHeader = [name: string, value: Uint8Array];

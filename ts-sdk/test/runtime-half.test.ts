@@ -74,7 +74,7 @@ it.each([
 
 it("leaves out what an app does not use", async () => {
   // The SQL builder, the clients and the check of responses are separate modules without side effects.
-  const unused = /RETURNING|HttpClientError|randomUUID|but declares|field\.string|:next|"PUT", \[\]|fatal: false/;
+  const unused = /RETURNING|HttpClientError|randomUUID|but declares|field\.string|heartbeat|"PUT", \[\]|fatal: false/;
   expect(await bundle(smallest)).not.toMatch(unused);
 });
 

@@ -33,7 +33,8 @@ const refuseUnless = (isApp: string) => `if (!(${isApp})) {
 
 const imports = `import { kindOf } from "tenon-entry:kind-of.js";
 import { refuseRandomness } from "tenon-entry:refuse-randomness.js";
-import { appKey, buildingKey, codeModeKey, environmentKey, streamKey, toolsKey, uploadKey, WARM_UP } from "tenon-entry:abi.js";`;
+import { streamsOf } from "tenon-entry:streams.js";
+import { appKey, buildingKey, codeModeKey, environmentKey, toolsKey, WARM_UP } from "tenon-entry:abi.js";`;
 
 /** Adds code mode: the SDK's tools, and the isolate that runs programs. */
 const codeMode = `import "tenon-isolate:install.js";
@@ -59,23 +60,20 @@ const rehearseAll = async (request) => {
 const connect = (handle: string) => `globalThis[environmentKey] = getEnvironment;
 delete globalThis[buildingKey];
 const handle = ${handle};
-const goOn = ({ method }) => globalThis[streamKey]?.(method) ?? { status: 500, headers: [] };
 ${rehearsal}
 export const handler = {
   handle(request) {
-    if (request.method[0] === ":") {
-      if (request.method !== WARM_UP) return (globalThis[uploadKey] ?? goOn)(request, handle, goOn);
-      if (!isRehearsed && request.body === undefined) {
-        isRehearsed = true;
-        return rehearseAll(request);
-      }
+    if (!isRehearsed && request.method === WARM_UP && request.body === undefined) {
+      isRehearsed = true;
+      return rehearseAll(request);
     }
     return handle(request);
   },
-};`;
+};
+export const streams = streamsOf(handle);`;
 
 /**
- * Writes the module that is componentized: it connects the handler module's export with the world `handler-glue`. A route
+ * Writes the module that is componentized: it connects the handler module's export with the world `streaming-glue`. A route
  * that was declared and that no app has ends the build, because a spread of modules loses a name that occurs twice. The build
  * shows the module's output.
  *

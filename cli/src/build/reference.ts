@@ -29,7 +29,7 @@ export interface ReferenceResult {
  */
 export const referenceComponentizer: Componentizer = async (bundle) => {
   requireInstalled();
-  const request: ReferenceRequest = { sourcePath: bundle.file, witPath: witFolder, worldName: "handler-glue" };
+  const request: ReferenceRequest = { sourcePath: bundle.file, witPath: witFolder, worldName: "streaming-glue" };
   const result = await askChild<ReferenceRequest, ReferenceResult>("reference-child.js", request);
   if ("component" in result) return result.component;
   throw await explain(result.error, bundle);

@@ -1,22 +1,8 @@
 //! Names by which the host and the code inside a component know each other. `ts-sdk/src/abi.ts` has the same ones, and
 //! `testing/abi.test.ts` compares the two. `crates/bridge` has this file as a module, because it is another workspace.
 
-// Methods of the host's own calls (`wit/handler.wit`). No client can send them (RFC 9110, section 9.1).
+// The method of a build's own requests. No client can send it (RFC 9110, section 9.1).
 
-/// Asks for the next piece of a streamed response.
-pub const NEXT: &str = ":next";
-/// Ends a streamed response early.
-pub const CANCEL: &str = ":cancel";
-/// Asks for whether bodies of requests are taken piece by piece.
-pub const STREAMS: &str = ":streams";
-/// Begins such a request; a space and the client's method follow.
-pub const BEGIN: &str = ":begin";
-/// Brings a piece of its body.
-pub const PIECE: &str = ":piece";
-/// Ends its body.
-pub const END: &str = ":end";
-/// Breaks its body off.
-pub const BROKEN: &str = ":broken";
 /// A request of the build, for which no handler is called.
 pub const WARM_UP: &str = ":warm-up";
 

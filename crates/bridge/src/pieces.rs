@@ -1,10 +1,10 @@
 //! Streamed responses: writes each piece before it asks the handler for the next one.
 
-use crate::abi::{BODY, BODY_STREAMED, CANCEL, NEXT};
+use crate::abi::{BODY, BODY_STREAMED};
 use crate::bindings::wasi::http::types::OutgoingBody;
-use crate::handler::{Header, handle};
+use crate::handler::{Header, cancel, next};
 use crate::response::write_to;
-use crate::upload::{Upload, call};
+use crate::upload::Upload;
 
 /// The outcome of a streamed response.
 enum Outcome {
@@ -35,25 +35,19 @@ pub fn send(body: OutgoingBody, first: &[u8], upload: Option<&mut Upload>) {
     }
 }
 
-/// Makes the handler end a response that it would continue.
-pub fn cancel() {
-    handle(&call(CANCEL, None));
-}
-
 fn write_all(body: &OutgoingBody, first: &[u8], mut upload: Option<&mut Upload>) -> Outcome {
     let Ok(stream) = body.write() else { return Outcome::Unread };
     if write_to(&stream, first).is_none() {
         return Outcome::Unread;
     }
     loop {
-        let next = call(NEXT, None);
-        let next = match &mut upload {
-            Some(upload) => match upload.answer(&next) {
-                Ok(next) => next,
+        let mut next = next();
+        if let Some(upload) = &mut upload {
+            match upload.answer(next) {
+                Ok(answer) => next = answer,
                 Err(_) => return Outcome::Broken,
-            },
-            None => handle(&next),
-        };
+            }
+        }
         let written = match next.status {
             // Writing nothing shows if the client still reads.
             200 | 202 => write_to(&stream, next.body.as_deref().unwrap_or_default()),

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 /// A failure of the request or the handler.
 #[derive(Clone, Copy)]
 pub enum Problem {
-    /// The method is not allowed in HTTP, but continues a streamed response: 400.
+    /// The method is not allowed in HTTP, but asks for a rehearsal (`crates/snapshot`): 400.
     InvalidMethod,
     /// The body broke off, or its framing was wrong: 400.
     UnreadableBody,

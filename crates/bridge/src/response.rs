@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use crate::bindings::wasi::http::types::{Fields, OutgoingBody, OutgoingResponse, ResponseOutparam};
 use crate::bindings::wasi::io::streams::OutputStream;
-use crate::handler::Response;
+use crate::handler::{Response, cancel};
 use crate::pieces;
 use crate::problem::Problem;
 use crate::upload::Upload;
@@ -35,7 +35,7 @@ fn send_start(response: &Response, head: bool, mut upload: Option<Upload>, out: 
         Ok(outgoing) => outgoing,
         Err(problem) => {
             send_problem(problem, out);
-            return pieces::cancel();
+            return cancel();
         }
     };
     let body = outgoing.body();
@@ -46,7 +46,7 @@ fn send_start(response: &Response, head: bool, mut upload: Option<Upload>, out: 
         }
         body => {
             let _ = body.map(|body| OutgoingBody::finish(body, None));
-            pieces::cancel();
+            cancel();
         }
     }
 }

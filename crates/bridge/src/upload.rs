@@ -1,16 +1,13 @@
 //! Bodies of requests that the handler takes piece by piece, while they arrive.
 
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use crate::abi::{BEGIN, BODY, BODY_WHOLE, BROKEN, END, PIECE, STREAMS};
+use crate::abi::{BODY, BODY_WHOLE};
 use crate::bindings::wasi::clocks::monotonic_clock;
 use crate::bindings::wasi::http::types::{IncomingBody, IncomingRequest};
 use crate::bindings::wasi::io::poll;
 use crate::bindings::wasi::io::streams::{InputStream, StreamError};
-use crate::handler::{Request, Response, handle};
+use crate::handler::{self, Request, Response};
 use crate::problem::Problem;
 use crate::request::{READ_BYTES, discard, read_whole};
 
@@ -23,7 +20,7 @@ const TURN_NS: u64 = 100_000_000;
 /// The status of an answer that waits for more of the body.
 const WAITS: u16 = 100;
 
-/// The handler's answer to `:streams`: 0 before it was asked, 1 no, 2 yes.
+/// The handler's answer to `takes-bodies`: 0 before it was asked, 1 no, 2 yes.
 static IS_TAKEN: AtomicU8 = AtomicU8::new(0);
 
 /// A body on its way to the handler. The stream stands first, because it is dropped before what it reads from.
@@ -43,16 +40,14 @@ pub fn may_be_long(method: &str, declared: Option<usize>) -> bool {
 /// Asks the handler once whether it takes bodies piece by piece.
 pub fn is_taken() -> bool {
     if IS_TAKEN.load(Ordering::Relaxed) == 0 {
-        let is_taken = handle(&call(STREAMS, None)).status == WAITS;
-        IS_TAKEN.store(1 + u8::from(is_taken), Ordering::Relaxed);
+        IS_TAKEN.store(1 + u8::from(handler::takes_bodies()), Ordering::Relaxed);
     }
     IS_TAKEN.load(Ordering::Relaxed) == 2
 }
 
 /// Begins a request whose body is `upload`, and goes on until the handler answers.
-pub fn begin(mut request: Request, upload: &mut Upload) -> Result<Response, Problem> {
-    request.method = format!("{BEGIN} {}", request.method);
-    upload.answer(&request)
+pub fn begin(request: Request, upload: &mut Upload) -> Result<Response, Problem> {
+    upload.answer(handler::begin(request))
 }
 
 impl Upload {
@@ -63,16 +58,15 @@ impl Upload {
         Ok(Self { stream, _body: body, left: declared, is_ended: false })
     }
 
-    /// Calls the handler, and again with each part of the body that it waits for, until it answers. Fails when the body does:
-    /// the handler has been told.
-    pub fn answer(&mut self, request: &Request) -> Result<Response, Problem> {
-        let mut response = handle(request);
+    /// Gives the handler each part of the body that it waits for, until it answers. Fails when the body does: the handler
+    /// has been told.
+    pub fn answer(&mut self, mut response: Response) -> Result<Response, Problem> {
         while response.status == WAITS {
-            match self.part(&response) {
-                Ok(part) => response = handle(&part),
+            match self.give(&response) {
+                Ok(answer) => response = answer,
                 Err(problem) => {
                     self.is_ended = true;
-                    handle(&call(BROKEN, None));
+                    handler::broken();
                     return Err(problem);
                 }
             }
@@ -87,37 +81,31 @@ impl Upload {
         }
     }
 
-    /// The call that gives the part of the body for which an answer waits.
-    fn part(&mut self, waiting: &Response) -> Result<Request, Problem> {
+    /// Gives the handler the part of the body for which its answer waits. Returns its next answer, and fails when the body does.
+    fn give(&mut self, waiting: &Response) -> Result<Response, Problem> {
         if self.is_ended {
-            return Ok(call(END, None));
+            return Ok(handler::end());
         }
         if waiting.headers.iter().any(|(name, value)| name == BODY && value == BODY_WHOLE.as_bytes()) {
             let rest = read_whole(&self.stream, self.left)?;
             self.is_ended = true;
-            return Ok(if rest.is_empty() { call(END, None) } else { call(PIECE, Some(rest)) });
+            return Ok(if rest.is_empty() { handler::end() } else { handler::piece(Some(rest)) });
         }
         let (ready, turn) = (self.stream.subscribe(), monotonic_clock::subscribe_duration(TURN_NS));
         poll::poll(&[&ready, &turn]);
         drop(ready);
         match self.stream.read(READ_BYTES) {
-            Ok(piece) if piece.is_empty() => Ok(call(PIECE, None)),
+            Ok(piece) if piece.is_empty() => Ok(handler::piece(None)),
             Ok(piece) => {
                 let left = self.left.map(|left| left.checked_sub(piece.len()).ok_or(Problem::UnreadableBody));
                 self.left = left.transpose()?;
-                Ok(call(PIECE, Some(piece)))
+                Ok(handler::piece(Some(piece)))
             }
             Err(StreamError::Closed) if self.left.is_none_or(|left| left == 0) => {
                 self.is_ended = true;
-                Ok(call(END, None))
+                Ok(handler::end())
             }
             Err(_) => Err(Problem::UnreadableBody),
         }
     }
-}
-
-/// A call of the host's own.
-pub fn call(method: &str, body: Option<Vec<u8>>) -> Request {
-    let path_with_query: String = "/".to_string();
-    Request { method: method.to_string(), path_with_query, headers: Vec::new(), body }
 }

@@ -1,8 +1,8 @@
 //! Composes a handler component with the bridge into one component that every `wasi:http` server can run.
 //!
 //! ```text
-//!   server ── wasi:http/incoming-handler ──► bridge ── sdk:core/handler ──► handler
-//!      └──── sdk:core/handler, for a server that knows it ───────────────┘
+//!   server ── wasi:http/incoming-handler ──► bridge ── sdk:core/handler, sdk:core/streams ──► handler
+//!      └──── both, for a server that knows them ──────────────────────────────────┘
 //! ```
 //!
 //! A handler that Tenon builds has the bridge in its engine already ([`wrap`]), so such a component is made without another.
@@ -28,17 +28,23 @@ use wac_graph::{CompositionGraph, EncodeOptions, PackageId};
 /// The bridge that Tenon ships: `crates/bridge`, built by its `build.sh`.
 pub const BRIDGE: &[u8] = include_bytes!("../../bridge/bridge.wasm");
 
+/// `sdk:core/streams` for handlers that do not export it, built by the same script.
+const NO_STREAMS: &[u8] = include_bytes!("../../bridge/no-streams.wasm");
+
 /// Export of a handler component, without its version.
 pub const HANDLER: &str = "sdk:core/handler@";
+
+/// Export of a handler component that streams, without its version.
+const STREAMS: &str = "sdk:core/streams@";
 
 /// Export of a composed component, without its version.
 const INCOMING_HANDLER: &str = "wasi:http/incoming-handler@";
 
 /// Composes `handler` with `bridge` (usually [`BRIDGE`]). Both are binary components.
 ///
-/// The result exports the bridge's exports and the handler interface, which Tenon's own runtime calls without the
-/// bridge. It imports everything that the two import, except the handler interface between them. Imports of one
-/// interface in two compatible versions become one.
+/// The result exports the bridge's exports and those of the handler that the bridge imports, which Tenon's own runtime calls
+/// without the bridge. It imports everything that the two import, except these interfaces between them. Imports of one
+/// interface in two compatible versions become one. A bridge may import `sdk:core/streams`, whether or not the handler exports it.
 ///
 /// # Errors
 ///
@@ -57,19 +63,38 @@ pub fn compose(handler: &[u8], bridge: &[u8]) -> Result<Vec<u8>, ComposeError> {
     let handler = register(&mut graph, "handler", handler)?;
     let bridge = register(&mut graph, "bridge", bridge)?;
 
-    let import = bridge_import(&graph, bridge)?;
-    let export = handler_export(&graph, handler, bridge, &import)?;
+    let import = bridge_import(&graph, bridge, HANDLER).ok_or_else(|| ComposeError::NotABridge {
+        imports: graph.types()[graph[bridge].ty()].imports.keys().cloned().collect(),
+    })?;
+    let mut plugs = vec![(handler_export(&graph, handler, bridge, &import)?, import)];
+    let mut no_streams = None;
+    if let Some(import) = bridge_import(&graph, bridge, STREAMS) {
+        match handler_export(&graph, handler, bridge, &import) {
+            Ok(export) => plugs.push((export, import)),
+            Err(ComposeError::MissingInterface { .. }) => {
+                no_streams = Some((register(&mut graph, "streams", NO_STREAMS)?, import));
+            }
+            Err(error) => return Err(error),
+        }
+    }
 
     let handler = graph.instantiate(handler);
-    let plug = graph.alias_instance_export(handler, &export).map_err(ComposeError::wiring)?;
     let exports: Vec<String> = graph.types()[graph[bridge].ty()].exports.keys().cloned().collect();
     let bridge = graph.instantiate(bridge);
-    graph.set_instantiation_argument(bridge, &import, plug).map_err(ComposeError::wiring)?;
+    if let Some((package, import)) = no_streams {
+        let instance = graph.instantiate(package);
+        let plug = graph.alias_instance_export(instance, &import).map_err(ComposeError::wiring)?;
+        graph.set_instantiation_argument(bridge, &import, plug).map_err(ComposeError::wiring)?;
+    }
     for name in exports {
         let alias = graph.alias_instance_export(bridge, &name).map_err(ComposeError::wiring)?;
         graph.export(alias, &name).map_err(ComposeError::wiring)?;
     }
-    graph.export(plug, &export).map_err(ComposeError::wiring)?;
+    for (export, import) in plugs {
+        let plug = graph.alias_instance_export(handler, &export).map_err(ComposeError::wiring)?;
+        graph.set_instantiation_argument(bridge, &import, plug).map_err(ComposeError::wiring)?;
+        graph.export(plug, &export).map_err(ComposeError::wiring)?;
+    }
     graph.encode(EncodeOptions::default()).map_err(ComposeError::wiring)
 }
 
@@ -166,15 +191,10 @@ fn register_as(
     graph.register_package(package).map_err(ComposeError::wiring)
 }
 
-/// Returns the full name, with version, of the bridge's import of the handler.
-fn bridge_import(graph: &CompositionGraph, bridge: PackageId) -> Result<String, ComposeError> {
+/// Returns the full name, with version, of an import of the bridge.
+fn bridge_import(graph: &CompositionGraph, bridge: PackageId, interface: &str) -> Option<String> {
     let world = &graph.types()[graph[bridge].ty()];
-    world
-        .imports
-        .keys()
-        .find(|name| name.starts_with(HANDLER))
-        .cloned()
-        .ok_or_else(|| ComposeError::NotABridge { imports: world.imports.keys().cloned().collect() })
+    world.imports.keys().find(|name| name.starts_with(interface)).cloned()
 }
 
 /// Returns the full name of the handler's export for the bridge, after its type is checked.

@@ -14,6 +14,15 @@ fn a_handler_and_the_bridge_become_an_incoming_handler_that_keeps_the_handler() 
 }
 
 #[test]
+fn a_handler_with_streams_keeps_them() {
+    for (handler, streams) in [(tenon_fixtures::echo(200), 0), (tenon_fixtures::streams(), 1)] {
+        let Interfaces { imports, exports } = interfaces(&compose(&handler, BRIDGE).unwrap()).unwrap();
+        assert!(imports.iter().all(|name| name.starts_with("wasi:")), "{imports:?}");
+        assert_eq!(exports.iter().filter(|name| name.starts_with(STREAMS)).count(), streams, "{exports:?}");
+    }
+}
+
+#[test]
 fn the_interfaces_of_a_component_are_named() {
     let composed = compose(&tenon_fixtures::echo(200), BRIDGE).unwrap();
     let Interfaces { imports, exports } = interfaces(&composed).unwrap();

@@ -11,6 +11,12 @@
 extern void *cabi_realloc(void *old, size_t was, size_t alignment, size_t size);
 extern uint32_t initialize(const uint8_t *name, uint32_t name_length, const uint8_t *source, uint32_t source_length);
 extern void collect(void);
+extern uint32_t streams_takes_bodies(void);
+extern Response *streams_begin(const uint8_t *method, uint32_t method_length, const uint8_t *path, uint32_t path_length, Pair *headers,
+                               uint32_t header_count);
+extern Response *streams_piece(uint32_t has_bytes, const uint8_t *at, uint32_t length);
+extern Response *streams_end(void), *streams_broken(void), *streams_next(void);
+extern void streams_cancel(void);
 extern Response *handle(const uint8_t *method, uint32_t method_length, const uint8_t *path, uint32_t path_length, Pair *headers,
                         uint32_t header_count, uint32_t has_body, const uint8_t *body, uint32_t body_length);
 
@@ -33,7 +39,7 @@ static Bytes bytes(void) {
 
 // UTF-8, as the Canonical ABI demands of texts.
 static Bytes text(void) {
-  static const char *const parts[] = {"content-type", "host", "ß", "語", "😀", "a", "/x?y=", ":next", "\xef\xbb\xbf", "%41"};
+  static const char *const parts[] = {"content-type", "host", "ß", "語", "😀", "a", "/x?y=", ":warm-up", "\xef\xbb\xbf", "%41"};
   uint32_t count = any(6), length = 0;
   char made[64];
   for (uint32_t index = 0; index < count; index++) {
@@ -183,11 +189,11 @@ int main(int argc, char **argv) {
   shows--;
   collect();
   uint32_t ok = 0;
-  static const char *const methods[] = {"GET", "POST", ":next", ":begin POST", ":piece", "PUT", ""};
+  static const char *const methods[] = {"GET", "POST", ":warm-up", "PUT", ""};
   for (long request = atol(argv[3]); request > 0; request--) {
     Bytes method = text();
     if (any(10)) {
-      const char *chosen = methods[any(7)];
+      const char *chosen = methods[any(5)];
       method.length = strlen(chosen);
       method.at = cabi_realloc(NULL, 0, 1, method.length);
       memcpy((uint8_t *)method.at, chosen, method.length);
@@ -196,8 +202,21 @@ int main(int argc, char **argv) {
     Pairs headers = pairs(false);
     bool has_body = any(2);
     Bytes body = has_body ? bytes() : (Bytes){0};
-    Response *response =
-        handle(method.at, method.length, path.at, path.length, headers.at, headers.length, has_body, body.at, body.length);
+    Response *response;
+    switch (any(10)) {
+      case 0: response = streams_begin(method.at, method.length, path.at, path.length, headers.at, headers.length); break;
+      case 1: response = streams_piece(has_body, body.at, body.length); break;
+      case 2: response = streams_end(); break;
+      case 3: response = streams_broken(); break;
+      case 4: response = streams_next(); break;
+      case 5:
+        streams_cancel();
+        ok += streams_takes_bodies();
+        continue;
+      default:
+        response =
+            handle(method.at, method.length, path.at, path.length, headers.at, headers.length, has_body, body.at, body.length);
+    }
     look_at_pairs(response->headers);
     if (response->has_body) look(response->body.at, response->body.length);
     ok += response->status == 200;

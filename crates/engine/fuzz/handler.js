@@ -104,11 +104,11 @@ const outgoing = () => ({
   timeoutMs: any(9) ? any(1000) : odd(),
   maxBytes: any(9) ? any(1000) : odd(),
 });
-const streams = [];
+const opened = [];
 const stream = () => {
-  if (any(4) === 0) streams.push(engine.startStream(outgoing(), any(2) ? any(2) === 0 : odd()));
-  if (streams.length > 30) streams.splice(0, any(20));
-  const handle = any(9) ? streams[any(streams.length || 1)] : odd();
+  if (any(4) === 0) opened.push(engine.startStream(outgoing(), any(2) ? any(2) === 0 : odd()));
+  if (opened.length > 30) opened.splice(0, any(20));
+  const handle = any(9) ? opened[any(opened.length || 1)] : odd();
   const made = pick(
     () => engine.streamHead(handle),
     () => engine.readStream(handle),
@@ -343,17 +343,44 @@ const attempt = (request) => {
     String(error.stack);
   }
 };
-export const handler = {
-  handle(request) {
-    if (kept.length > 50 || any(3) === 0) disturb();
-    const count = any(8);
-    for (let index = 0; index < count; index++) attempt(request);
-    if (any(3) === 0) return response();
-    return (async () => {
-      for (let index = any(5); index > 0; index--) await attempt(request);
-      if (any(20) === 0) throw odd();
-      if (any(60) === 0) await new Promise(() => {});
-      return response();
-    })();
+const handle = (request) => {
+  if (kept.length > 50 || any(3) === 0) disturb();
+  const count = any(8);
+  for (let index = 0; index < count; index++) attempt(request);
+  if (any(3) === 0) return response();
+  return (async () => {
+    for (let index = any(5); index > 0; index--) await attempt(request);
+    if (any(20) === 0) throw odd();
+    if (any(60) === 0) await new Promise(() => {});
+    return response();
+  })();
+};
+// The last request is used again, though its call is over.
+let last = {};
+const again = (bytes) => {
+  if (bytes instanceof Uint8Array) kept.push(() => bytes.buffer.transfer());
+  return handle(last);
+};
+export const handler = { handle };
+export const streams = {
+  takesBodies: () =>
+    pick(
+      () => true,
+      odd,
+      () => Promise.resolve(true),
+    ),
+  begin(request) {
+    last = request;
+    return handle(request);
+  },
+  piece: again,
+  end: again,
+  broken: again,
+  next: again,
+  // An exception would be a trap.
+  cancel() {
+    try {
+      attempt(last);
+    } catch {}
   },
 };

@@ -1,4 +1,4 @@
-// The exports: the build calls `initialize` and `collect`, the host calls `handle`.
+// The exports for the build: `initialize` and `collect`.
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +7,8 @@
 #include "engine.h"
 #include "environment.h"
 #include "evaluate.h"
+#include "handler.h"
+#include "streams.h"
 #include "url.h"
 #ifdef TENON_FULL
 #include "compress.h"
@@ -21,9 +23,6 @@ bool is_building = true;
 #define X(name) JSAtom atom_##name;
 EACH_ATOM(X)
 #undef X
-
-// The function of the bundle that answers requests.
-static JSValue handler = JS_UNDEFINED;
 
 enum {
   // The collector looks for cycles each time that this much more was allocated. Nearly everything is freed by its count.
@@ -107,16 +106,13 @@ static bool run(JSValue compiled) {
   return state == JS_PROMISE_FULFILLED;
 }
 
-// Finds the export `handler.handle`.
-static bool find_handler(JSModuleDef *module) {
+// Finds the functions that answer the host.
+static bool find_functions(JSModuleDef *module) {
   JSValue exports = JS_GetModuleNamespace(context, module);
-  JSValue interface = JS_GetPropertyStr(context, exports, "handler");
-  if (JS_IsObject(interface)) handler = JS_GetPropertyStr(context, interface, "handle");
-  JS_FreeValue(context, interface);
+  find_streams(exports);
+  bool is_found = find_handler(exports);
   JS_FreeValue(context, exports);
-  if (JS_IsFunction(context, handler)) return true;
-  print_text(ERR, "The bundle does not export handler.handle\n");
-  return false;
+  return is_found;
 }
 
 // Evaluates a bundle, one ES module. Returns 0, or 1 after a failure that it has printed.
@@ -139,7 +135,7 @@ __attribute__((export_name("initialize"))) uint32_t initialize(const uint8_t *na
     return 1;
   }
   JSModuleDef *module = JS_VALUE_GET_PTR(compiled);
-  bool is_done = run(compiled) && find_handler(module);
+  bool is_done = run(compiled) && find_functions(module);
   print_rejections(true);
   return !is_done;
 }
@@ -154,82 +150,4 @@ __attribute__((export_name("collect"))) void collect(void) {
   JS_RunGC(runtime);
   JS_ClearFreeBlocks(runtime);
   is_building = false;
-}
-
-static JSValue body = JS_UNDEFINED;
-
-#define PROBLEM(status, title) "{\"type\":\"about:blank\",\"title\":\"" title "\",\"status\":" #status "}"
-#define BYTES(text) {(const uint8_t *)text, sizeof text - 1}
-
-// The answer with problem details (RFC 9457) to a request whose handler gives none.
-static Response problem(bool is_stuck) {
-  static Pair type = {BYTES("content-type"), BYTES("application/problem+json")};
-  static const Bytes failed = BYTES(PROBLEM(500, "Internal Server Error")), stuck = BYTES(PROBLEM(504, "Gateway Timeout"));
-  return (Response){is_stuck ? 504 : 500, {&type, 1}, true, is_stuck ? stuck : failed};
-}
-
-static bool read_response(JSContext *ctx, JSValueConst from, Response *response) {
-  int32_t status;
-  JSValue value = JS_GetProperty(ctx, from, atom_status);
-  bool is_read = !JS_IsException(value) && JS_ToInt32(ctx, &status, value) == 0;
-  JS_FreeValue(ctx, value);
-  if (!is_read) return false;
-  response->status = status;
-  body = JS_GetProperty(ctx, from, atom_body);
-  if (JS_IsException(body)) return false;
-  value = JS_GetProperty(ctx, from, atom_headers);
-  is_read = !JS_IsException(value) && read_pairs(ctx, value, &response->headers);
-  JS_FreeValue(ctx, value);
-  if (!is_read) return false;
-  response->has_body = !JS_IsUndefined(body);
-  // Last, because nothing of the program's runs after it.
-  return !response->has_body || bytes_of(ctx, body, &response->body);
-}
-
-// Answers a request, or continues one. The response stays until the next call.
-__attribute__((export_name("sdk:core/handler@0.1.0#handle"))) Response *
-handle(const uint8_t *method, uint32_t method_length, const uint8_t *path, uint32_t path_length, Pair *headers, uint32_t header_count,
-       uint32_t has_body, const uint8_t *body_at, uint32_t body_length) {
-  static Response response;
-  leave_async_context(context);
-  release_read((ReadMark){0});
-  JS_FreeValue(context, body);
-  body = JS_UNDEFINED;
-  forget_environment();
-  // Others continue the request before (wit/handler.wit).
-  if (method_length == 0 || method[0] != ':' || (method_length > 6 && memcmp(method, ":begin", 6) == 0)) {
-    clear_timers();
-    cancel_calls();
-  }
-  response = problem(false);
-  is_broken = false;
-  JSValue request = new_request(context, (Bytes){method, method_length}, (Bytes){path, path_length}, (Pairs){headers, header_count},
-                                has_body, (Bytes){body_at, body_length});
-  JSValue answer = JS_IsException(request) ? request : JS_Call(context, handler, JS_UNDEFINED, 1, (JSValueConst *)&request);
-  if (JS_IsPromise(answer)) {
-    bool is_settled = wait_for(answer);
-    JSValue result = is_settled ? JS_PromiseResult(context, answer) : JS_UNDEFINED;
-    if (!is_settled && !is_broken) {
-      print_text(ERR, "The handler waits for something that never comes\n");
-      response = problem(true);
-    } else if (is_settled && JS_PromiseState(context, answer) == JS_PROMISE_REJECTED) {
-      JS_PromiseMarkAsHandled(context, answer);
-      result = JS_Throw(context, result);
-    }
-    JS_FreeValue(context, answer);
-    answer = result;
-  }
-  if (JS_IsException(answer)) print_exception("Uncaught ");
-  // Printing runs code of the program's, which could resize what the response points to.
-  print_rejections(false);
-  if (JS_IsObject(answer) && !read_response(context, answer, &response)) {
-    print_exception("The handler's response cannot be read: ");
-    response = problem(false);
-  }
-  JS_FreeValue(context, answer);
-  JS_FreeValue(context, request);
-  end_request();
-  forget_environment();
-  arguments_forget((Mark){0});
-  return &response;
 }

@@ -3,7 +3,8 @@ import { uploadKey } from "../abi.ts";
 import { client } from "../client/index.ts";
 import { field, octetStream, ok, post, put, routes, Type } from "../index.ts";
 import { json } from "../openapi/json.ts";
-import { platform } from "../platform.ts";
+import { platform, type Uploads } from "../platform.ts";
+import type { RawHeader, RawResponse } from "../raw.ts";
 import { testApp } from "../testing/index.ts";
 
 const app = routes({
@@ -23,41 +24,42 @@ const app = routes({
 const bytes = (length: number) => new Uint8Array(length);
 
 /** Calls the app as a host does that streams bodies. */
-async function call(method: string, pathWithQuery = "/", headers: [string, string][] = [], body?: Uint8Array) {
-  const raw = {
-    method,
-    pathWithQuery,
-    headers: headers.map(([name, value]) => [name, Buffer.from(value)] as const),
-    body,
-  };
-  const step = platform[uploadKey] as NonNullable<(typeof platform)[typeof uploadKey]>;
-  const answer = await step(raw as never, app.handle, () => ({ status: 500, headers: [] }));
+const uploads = platform[uploadKey] as Uploads;
+const begin = (method: string, pathWithQuery: string, type?: string) => {
+  const headers: RawHeader[] = type === undefined ? [] : [["content-type", Buffer.from(type)]];
+  return summary(uploads.begin({ method, pathWithQuery, headers }, app.handle));
+};
+const piece = (piece: Uint8Array) => summary(uploads.piece(piece));
+const end = () => summary(uploads.end());
+
+/** The status, and the number of headers or the JSON of the body. */
+async function summary(answering: Promise<RawResponse>) {
+  const answer = await answering;
   const text = Buffer.from(answer.body ?? []).toString();
   return [answer.status, text === "" ? answer.headers.length : JSON.parse(text)];
 }
 
 it("gives the handler each piece that arrives", async () => {
-  const type: [string, string] = ["content-type", "image/png"];
-  expect(await call(":begin PUT", "/files", [type])).toEqual([100, 0]);
-  expect(await call(":piece", "/", [], bytes(3))).toEqual([100, 0]);
-  expect(await call(":piece", "/", [], bytes(7))).toEqual([100, 0]);
-  expect(await call(":end")).toEqual([200, { pieces: [3, 7] }]);
+  expect(await begin("PUT", "/files", "image/png")).toEqual([100, 0]);
+  expect(await piece(bytes(3))).toEqual([100, 0]);
+  expect(await piece(bytes(7))).toEqual([100, 0]);
+  expect(await end()).toEqual([200, { pieces: [3, 7] }]);
 });
 
 it("answers 413 as soon as there is too much, and 415 before anything arrives", async () => {
-  await call(":begin PUT", "/files", [["content-type", "application/pdf"]]);
-  expect(await call(":piece", "/", [], bytes(11))).toEqual([413, expect.objectContaining({ status: 413 })]);
-  expect(await call(":begin PUT", "/files", [["content-type", "text/plain"]])).toEqual([
+  await begin("PUT", "/files", "application/pdf");
+  expect(await piece(bytes(11))).toEqual([413, expect.objectContaining({ status: 413 })]);
+  expect(await begin("PUT", "/files", "text/plain")).toEqual([
     415,
     expect.objectContaining({ detail: "The body must be application/pdf or image/*." }),
   ]);
 });
 
 it("collects the body for other routes", async () => {
-  expect(await call(":begin POST", "/whole", [["content-type", "application/json"]])).toEqual([100, 1]);
-  expect(await call(":piece", "/", [], Buffer.from('{"a":1}'))).toEqual([200, { a: 1 }]);
-  expect(await call(":begin POST", "/nowhere")).toEqual([100, 1]);
-  expect((await call(":end"))[0]).toBe(404);
+  expect(await begin("POST", "/whole", "application/json")).toEqual([100, 1]);
+  expect(await piece(Buffer.from('{"a":1}'))).toEqual([200, { a: 1 }]);
+  expect(await begin("POST", "/nowhere")).toEqual([100, 1]);
+  expect((await end())[0]).toBe(404);
 });
 
 it("takes bodies that are there as a whole", async () => {

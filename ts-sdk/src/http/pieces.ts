@@ -1,8 +1,8 @@
 /** The pieces of a streamed response, each made when the host asks for it. */
 
-import { BODY, BODY_STREAMED, NEXT, streamKey } from "../abi.ts";
+import { BODY, BODY_STREAMED, streamKey } from "../abi.ts";
 import { reportError } from "../app/report.ts";
-import { encodeUtf8, platform } from "../platform.ts";
+import { encodeUtf8, type OpenStream, platform } from "../platform.ts";
 import type { RawResponse } from "../raw.ts";
 import { isBytes } from "./bytes.ts";
 import { typeName } from "./type-name.ts";
@@ -28,17 +28,17 @@ export interface StreamSettings {
 /** The time between a stream's last piece and its heartbeat, in seconds. */
 export const HEARTBEAT_S = 15;
 
-/** The time that one `:next` waits for a piece, in milliseconds: between two calls, the host enforces its limits. */
+/** The time that one call of `next` waits for a piece, in milliseconds: between two calls, the host enforces its limits. */
 const SLICE_MS = 1000;
 /** The turns of the microtask queue in which a piece that needs nothing of the host arrives. */
 const QUICK_TURNS = 8;
 
-/** The last header, which announces a streamed answer to the host (`wit/handler.wit`). */
+/** The last header, which announces a streamed answer to the host (`wit/streams.wit`). */
 const STREAMED = [BODY, encodeUtf8(BODY_STREAMED)] as const;
 
 /**
- * Prepares a streamed answer. The host asks for the pieces with `:next` and ends the stream early with `:cancel`; the
- * entry of a component hands both to the function at {@link streamKey}.
+ * Prepares a streamed answer. The host asks for the pieces, or ends the stream early; the entry of a component hands both
+ * to the stream at {@link streamKey}.
  *
  * @returns the function that starts the stream when the answer is sent, or drops it when the answer has no body. It
  *   returns the headers to append.
@@ -49,9 +49,8 @@ export function streamOf(settings: StreamSettings): (isSent: boolean) => RawResp
       ignoreFailure(() => settings.drop?.());
       return [];
     }
-    const stream = new Stream(settings);
     // An instance streams one answer at a time: an abandoned stream is dropped here.
-    platform[streamKey] = (method) => (method === NEXT ? stream.next() : stream.cancel());
+    platform[streamKey] = new Stream(settings);
     return [STREAMED];
   };
 }
@@ -65,10 +64,10 @@ async function ignoreFailure(act: () => unknown): Promise<void> {
 }
 
 /** The stream that an instance is sending. */
-class Stream {
+class Stream implements OpenStream {
   readonly #settings: StreamSettings;
   #reader: PieceReader | undefined;
-  /** The answer to a `:next` whose time ran out before a piece arrived. */
+  /** The answer to a call of `next` whose time ran out before a piece arrived. */
   #pending: Promise<RawResponse> | undefined;
   #quietS = 0;
 
@@ -93,14 +92,13 @@ class Stream {
   }
 
   /** Runs the source's `return()`, and so a generator's `finally`, before it answers. */
-  async cancel(): Promise<RawResponse> {
+  async cancel(): Promise<void> {
     platform[streamKey] = undefined;
     try {
       await (this.#reader ? this.#reader.return?.() : this.#settings.drop?.());
     } catch (thrown) {
       reportError(undefined, thrown);
     }
-    return { status: 204, headers: [] };
   }
 
   async #read(): Promise<RawResponse> {

@@ -220,8 +220,8 @@ describe("stream", () => {
       };
       await app.handle(raw);
       isTaken = true;
-      expect(decode((await platform[streamKey]?.(":next"))?.body as Uint8Array)).toBe("1");
-      await platform[streamKey]?.(":cancel");
+      expect(decode((await platform[streamKey]?.next())?.body as Uint8Array)).toBe("1");
+      await platform[streamKey]?.cancel();
     }
   });
 

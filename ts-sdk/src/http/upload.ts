@@ -1,11 +1,11 @@
 /** Bodies of requests that arrive piece by piece. */
-import { BEGIN, BODY, BODY_WHOLE, BROKEN, CANCEL, END, NEXT, STREAMS, uploadKey } from "../abi.ts";
-import { encodeUtf8, platform, type RawHandler, type UploadStep } from "../platform.ts";
-import type { ArrivingBody, RawRequest, RawResponse } from "../raw.ts";
+import { BODY, BODY_WHOLE, streamKey, uploadKey } from "../abi.ts";
+import { encodeUtf8, platform, type RawHandler, type Uploads } from "../platform.ts";
+import type { ArrivingBody, RawResponse } from "../raw.ts";
 import { soon } from "./pieces.ts";
 
 /**
- * Request bodies that arrive while the handler runs (`wit/handler.wit`, "Streamed requests"). The host calls the
+ * Request bodies that arrive while the handler runs (`wit/streams.wit`). The host calls the
  * component again with each part that the handler waits for.
  */
 
@@ -24,6 +24,9 @@ const WAITS_WHOLE: RawResponse = Object.freeze({
   status: 100,
   headers: Object.freeze([[BODY, encodeUtf8(BODY_WHOLE)] as const]),
 });
+
+/** The answer to a call about an exchange that is over. */
+const OVER: RawResponse = Object.freeze({ status: 500, headers: Object.freeze([]) });
 
 interface Read {
   resolve(piece: Uint8Array | undefined): void;
@@ -149,39 +152,46 @@ class Exchange {
 /** The exchange of this instance: one at a time, so an abandoned one is dropped here. */
 let open: Exchange | undefined;
 
-const step: UploadStep = (raw, handle, goOn) => {
-  const { method } = raw;
-  if (method === STREAMS) return WAITS;
-  if (method.startsWith(`${BEGIN} `)) {
+const uploads: Uploads = {
+  begin({ method, pathWithQuery, headers }, handle) {
     const upload = new Upload();
-    // Read now, because the host takes the request's memory back with the next call.
-    const { pathWithQuery, headers } = raw;
-    const begun: RawRequest = { method: method.slice(BEGIN.length + 1), pathWithQuery, headers, upload };
-    open = new Exchange(upload, handle(begun));
+    // Read before the handler runs, because the host takes the request's memory back with the next call.
+    open = new Exchange(upload, handle({ method, pathWithQuery, headers, upload }));
     return open.wait();
-  }
-  // No exchange is open when the host asks for a streamed response to a complete request.
-  if (!open) return goOn(raw);
-  return goOnWith(open, raw, goOn);
+  },
+  piece: (bytes) =>
+    goOn(bytes === undefined, (upload) => {
+      // A component's bindings are of another realm, whose Uint8Array is not the handler's.
+      if (bytes !== undefined) upload.give(new Uint8Array(bytes));
+    }),
+  end: () => goOn(false, (upload) => upload.give(undefined)),
+  broken: () => goOn(false, (upload) => upload.fail()),
+  async next() {
+    const stream = platform[streamKey];
+    if (stream === undefined) return OVER;
+    // No exchange is open when the request was complete.
+    if (!open) return stream.next();
+    open.expect(stream.next());
+    return open.wait();
+  },
+  async cancel() {
+    // Cleaning up code must not wait for a client that has gone away.
+    open?.upload.fail();
+    open = undefined;
+    await platform[streamKey]?.cancel();
+  },
 };
 
 /** Has the host stream the bodies of long requests to this component. */
 export function takeUploads(): void {
-  platform[uploadKey] = step;
+  platform[uploadKey] = uploads;
 }
 
-async function goOnWith(exchange: Exchange, raw: RawRequest, goOn: RawHandler): Promise<RawResponse> {
-  const { method, body } = raw;
-  const { upload } = exchange;
-  // Cleaning up code must not wait for a client that has gone away.
-  if (method === CANCEL) upload.fail();
-  if (method === NEXT || method === CANCEL) exchange.expect(goOn(raw));
-  else {
-    if (method === END) upload.give(undefined);
-    else if (method === BROKEN) upload.fail();
-    // A component's bindings are of another realm, whose Uint8Array is not the handler's.
-    else if (body !== undefined) upload.give(new Uint8Array(body));
-    await exchange.turn(body === undefined);
-  }
+/** Passes a part of the body to the open exchange. */
+async function goOn(isIdle: boolean, give: (upload: Upload) => void): Promise<RawResponse> {
+  if (!open) return OVER;
+  const exchange = open;
+  give(exchange.upload);
+  await exchange.turn(isIdle);
   return exchange.wait();
 }

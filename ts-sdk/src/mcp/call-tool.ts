@@ -81,10 +81,10 @@ export async function callTool(
     members: resultOf(answer, tool, built.pathWithQuery, isModern),
     challenge: answer.status === 401 ? headerOf(answer, "www-authenticate") : undefined,
   });
-  const step = takeStream(raw);
-  if (step === undefined) return conclude(await readAnswer(raw));
+  const stream = takeStream(raw);
+  if (stream === undefined) return conclude(await readAnswer(raw));
   return {
-    pieces: piecesOf(step),
+    pieces: piecesOf(stream),
     finish: (pieces) =>
       readAnswer(raw, pieces).then(conclude, (thrown) => {
         if (isObject(thrown) && typeof thrown["status"] === "number")

@@ -1,11 +1,11 @@
 /** Converts a route's answer to the result of a tool call. */
-import { BODY, CANCEL, NEXT, streamKey } from "../abi.ts";
+import { BODY, streamKey } from "../abi.ts";
 import { encodeBase64 } from "../encoding/base64.ts";
 import { joinBytes } from "../http/bytes.ts";
 import { mediaTypeOf } from "../http/media-type.ts";
 import { type ProblemDetails, problem } from "../http/problem.ts";
 import { PHRASES_BELOW_400, reasonPhrase } from "../http/status.ts";
-import { decodeUtf8, decodeUtf8Leniently, platform, type StreamStep } from "../platform.ts";
+import { decodeUtf8, decodeUtf8Leniently, type OpenStream, platform } from "../platform.ts";
 import type { RawResponse } from "../raw.ts";
 import { MAX_COLLECTED } from "./limits.ts";
 import { isObject } from "./messages.ts";
@@ -27,11 +27,11 @@ export function headerOf({ headers }: Pick<RawResponse, "headers">, name: string
 }
 
 /** Takes the stream of an answer, if it is streamed; the next streamed answer takes its place. */
-export function takeStream({ headers }: RawResponse): StreamStep | undefined {
+export function takeStream({ headers }: RawResponse): OpenStream | undefined {
   if (!headers.some(([name]) => name === BODY)) return undefined;
-  const step = platform[streamKey];
+  const stream = platform[streamKey];
   platform[streamKey] = undefined;
-  return step;
+  return stream;
 }
 
 /**
@@ -39,18 +39,18 @@ export function takeStream({ headers }: RawResponse): StreamStep | undefined {
  *
  * @throws ProblemDetails when it breaks off
  */
-export async function* piecesOf(step: StreamStep): AsyncGenerator<Uint8Array, void> {
+export async function* piecesOf(stream: OpenStream): AsyncGenerator<Uint8Array, void> {
   let isOver = false;
   // The stream clears the global at its end, which belongs to the stream that carries this one.
-  const ask = async (method: string) => {
+  const keepingOuter = async <T>(answer: () => Promise<T>) => {
     const outer = platform[streamKey];
-    const answer = await step(method);
+    const answered = await answer();
     platform[streamKey] = outer;
-    return answer;
+    return answered;
   };
   try {
     for (;;) {
-      const { status, body } = await ask(NEXT);
+      const { status, body } = await keepingOuter(() => stream.next());
       if (status === 200 && body) yield body;
       else if (status !== 202) {
         isOver = true;
@@ -59,7 +59,7 @@ export async function* piecesOf(step: StreamStep): AsyncGenerator<Uint8Array, vo
       }
     }
   } finally {
-    if (!isOver) await ask(CANCEL);
+    if (!isOver) await keepingOuter(() => stream.cancel());
   }
 }
 

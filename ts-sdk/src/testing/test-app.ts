@@ -5,7 +5,7 @@ import { checkResponse } from "../app/check.ts";
 import { isBytes } from "../http/bytes.ts";
 import { encodeValue, headerPair, isToken } from "../http/headers.ts";
 import type { ToolTable } from "../mcp/types.ts";
-import { type EnvironmentEntry, platform, type StartCall, type StreamStep } from "../platform.ts";
+import { type EnvironmentEntry, type OpenStream, platform, type StartCall } from "../platform.ts";
 import type { RawHeader } from "../raw.ts";
 import { connectSidecars, type TestSidecars } from "./sidecars.ts";
 import { TestResponse } from "./test-response.ts";
@@ -52,7 +52,7 @@ export interface TestApp {
 /** The state of one request, because tests run concurrently. */
 interface OwnState {
   readonly entries: readonly EnvironmentEntry[];
-  stream?: StreamStep | undefined;
+  stream?: OpenStream | undefined;
   /** Calls sidecars, if one is a function. */
   readonly call: StartCall | undefined;
 }
@@ -93,7 +93,7 @@ export function testApp(app: App, options: TestOptions = {}): TestApp {
   Object.defineProperty(platform, streamKey, {
     configurable: true,
     get: () => states.getStore()?.stream,
-    set: (stream: StreamStep | undefined) => {
+    set: (stream: OpenStream | undefined) => {
       const state = states.getStore();
       if (state !== undefined) state.stream = stream;
     },
@@ -109,7 +109,11 @@ export function testApp(app: App, options: TestOptions = {}): TestApp {
     const state: OwnState = { entries: [...addresses, ...entries], call };
     const answer = await states.run(state, () => app.handle(raw, how));
     const { stream } = state;
-    return new TestResponse(answer, stream && ((method) => states.run(state, () => stream(method))));
+    const inState: OpenStream | undefined = stream && {
+      next: () => states.run(state, () => stream.next()),
+      cancel: () => states.run(state, () => stream.cancel()),
+    };
+    return new TestResponse(answer, inState);
   }
   const withMethod = (method: string) => (path: string, given?: TestRequest) => request(method, path, given);
   return {

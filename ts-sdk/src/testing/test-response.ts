@@ -1,6 +1,5 @@
-import { CANCEL, NEXT } from "../abi.ts";
 import { Headers } from "../http/headers.ts";
-import type { StreamStep } from "../platform.ts";
+import type { OpenStream } from "../platform.ts";
 import type { RawResponse } from "../raw.ts";
 
 /** An app's answer in a test. */
@@ -17,7 +16,7 @@ export class TestResponse {
   #body: Uint8Array<ArrayBuffer> | undefined;
 
   /** @internal */
-  constructor(raw: RawResponse, stream?: StreamStep) {
+  constructor(raw: RawResponse, stream?: OpenStream) {
     this.status = raw.status;
     this.headers = new Headers(stream === undefined ? raw.headers : raw.headers.slice(0, -1));
     if (stream === undefined) this.#body = new Uint8Array(raw.body ?? []);
@@ -55,12 +54,12 @@ export class TestResponse {
     return this;
   }
 
-  async *#read(step: StreamStep): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  async *#read(stream: OpenStream): AsyncGenerator<Uint8Array<ArrayBuffer>> {
     const pieces: Uint8Array[] = [];
     let isRunning = true;
     try {
       for (;;) {
-        const { status, body } = await step(NEXT);
+        const { status, body } = await stream.next();
         if (status === 202) continue;
         isRunning = status === 200;
         if (status === 204) break;
@@ -71,7 +70,7 @@ export class TestResponse {
       }
       this.#body = new Uint8Array(Buffer.concat(pieces));
     } finally {
-      if (isRunning) await step(CANCEL);
+      if (isRunning) await stream.cancel();
     }
   }
 }

@@ -1,21 +1,27 @@
-//! Calling `sdk:core/handler`: requests and responses as records. A response is whole, or the start of a streamed one, which
-//! goes on with further calls (`pieces`).
+//! Calling `sdk:core/handler` and `sdk:core/streams`: requests and responses as records. A response is whole, or the start of a
+//! streamed one, which goes on with further calls (`pieces`).
 
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, HOST};
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
-use tenon_abi::{BEGIN, BODY, BODY_STREAMED, BODY_WHOLE, BROKEN, CANCEL, END, NEXT, PIECE, STREAMS};
+use tenon_abi::{BODY, BODY_STREAMED, BODY_WHOLE};
+use wasmtime::Store;
 
-use super::direct_entry::bindings::exports::sdk::core::handler;
+use super::direct_entry::DirectExports;
+use super::direct_entry::bindings::exports::sdk::core::{handler, streams};
 use super::failure::{Failure, lift_status};
 use super::instance::{Exports, Instance};
 use crate::body::arriving::{Given, Wanted};
 use crate::config::{Limits, size};
 use crate::instance::egress::is_forbidden;
+use crate::instance::host::Host;
 use crate::request::target::host_of;
 
 /// The failure of a response whose body is too large.
 pub(crate) const TOO_LARGE: &str = "the handler answered with more than max_response_bytes";
+
+/// The failure of a call through an interface that the module lacks.
+const OTHER_INTERFACE: &str = "the module is called by another interface than it exports";
 
 /// The last header of a response that is streamed, and its value.
 const STREAMED: (&str, &[u8]) = (BODY, BODY_STREAMED.as_bytes());
@@ -47,20 +53,27 @@ pub(crate) enum Next {
 /// Calls an instance. The request's URI holds path and query as the module is to see them.
 pub(crate) async fn call(instance: &mut Instance, request: Request<Bytes>, limits: &Limits) -> Result<Called, Failure> {
     let head = request.method() == Method::HEAD;
-    lift_answer(handle(instance, &lower(request)).await?, head, limits)
+    let (exports, store) = exports_of(instance)?;
+    let called = exports.handler.call_handle(store, &lower(request)).await;
+    let can_stream = exports.streams.is_some();
+    let record = called.map_err(|error| instance.failure(error))?;
+    lift_answer(record, can_stream, head, limits)
 }
 
 /// Asks whether an instance takes the bodies of requests piece by piece.
 pub(crate) async fn takes_pieces(instance: &mut Instance) -> Result<bool, Failure> {
-    Ok(handle(instance, &request_of(STREAMS)).await?.status == WAITS)
+    let (streams, store) = streams_of(instance)?;
+    let called = streams.call_takes_bodies(store).await;
+    called.map_err(|error| instance.failure(error))
 }
 
 /// Calls an instance with a request whose body it gets piece by piece.
 pub(crate) async fn begin(instance: &mut Instance, request: Request<()>, limits: &Limits) -> Result<Called, Failure> {
     let head = request.method() == Method::HEAD;
-    let mut record = lower(request.map(|()| Bytes::new()));
-    record.method = format!("{BEGIN} {}", record.method);
-    lift_answer(handle(instance, &record).await?, head, limits)
+    let handler::Request { method, path_with_query, headers, .. } = lower(request.map(|()| Bytes::new()));
+    let (streams, store) = streams_of(instance)?;
+    let called = streams.call_begin(store, &streams::Request { method, path_with_query, headers }).await;
+    lift_answer(record_of(instance, called)?, true, head, limits)
 }
 
 /// Gives an instance more of the request's body, before it has answered.
@@ -70,7 +83,7 @@ pub(crate) async fn give(
     head: bool,
     limits: &Limits,
 ) -> Result<Called, Failure> {
-    lift_answer(handle(instance, &request_with(given)).await?, head, limits)
+    lift_answer(give_part(instance, given).await?, true, head, limits)
 }
 
 /// The call by which a streamed response goes on.
@@ -83,11 +96,14 @@ pub(crate) enum Step {
 
 /// Asks for the next piece of a streamed response. The instance waits about a second for it at most.
 pub(crate) async fn next(instance: &mut Instance, step: Step) -> Result<Next, Failure> {
-    let request = match step {
-        Step::Next => request_of(NEXT),
-        Step::Give(given) => request_with(given),
+    let record = match step {
+        Step::Next => {
+            let (streams, store) = streams_of(instance)?;
+            let called = streams.call_next(store).await;
+            record_of(instance, called)?
+        }
+        Step::Give(given) => give_part(instance, given).await?,
     };
-    let record = handle(instance, &request).await?;
     if record.status == WAITS {
         return Ok(Next::Waits(wanted(&record)));
     }
@@ -99,9 +115,11 @@ pub(crate) async fn next(instance: &mut Instance, step: Step) -> Result<Next, Fa
     })
 }
 
-/// Ends a streamed response before its end. False when the instance did not do so.
-pub(crate) async fn cancel(instance: &mut Instance) -> Result<bool, Failure> {
-    Ok(handle(instance, &request_of(CANCEL)).await?.status == 204)
+/// Ends a streamed response before its end.
+pub(crate) async fn cancel(instance: &mut Instance) -> Result<(), Failure> {
+    let (streams, store) = streams_of(instance)?;
+    let called = streams.call_cancel(store).await;
+    called.map_err(|error| instance.failure(error))
 }
 
 /// The status of an answer that waits for more of the request's body.
@@ -112,42 +130,57 @@ fn wanted(record: &handler::Response) -> Wanted {
     if record.headers.iter().any(is_whole) { Wanted::Whole } else { Wanted::Piece }
 }
 
-fn lift_answer(mut record: handler::Response, head: bool, limits: &Limits) -> Result<Called, Failure> {
-    if record.status == WAITS {
+/// Tells apart what a record can be. Only a component that exports `sdk:core/streams` can wait or stream.
+fn lift_answer(
+    mut record: handler::Response,
+    can_stream: bool,
+    head: bool,
+    limits: &Limits,
+) -> Result<Called, Failure> {
+    if can_stream && record.status == WAITS {
         return Ok(Called::Waits(wanted(&record)));
     }
     let last = record.headers.last();
-    if last.is_some_and(|(name, value)| (name.as_str(), value.as_slice()) == STREAMED) {
+    if can_stream && last.is_some_and(|(name, value)| (name.as_str(), value.as_slice()) == STREAMED) {
         record.headers.pop();
         return lift_start(record, limits).map(Called::Streamed);
     }
     lift(record, head, limits).map(Called::Whole)
 }
 
-async fn handle(instance: &mut Instance, request: &handler::Request) -> Result<handler::Response, Failure> {
-    let Instance { store, exports: Exports::Direct(exports), .. } = instance else {
-        return Err(Failure::InvalidResponse("the module is called by another interface than it exports"));
-    };
-    match exports.sdk_core_handler().call_handle(store, request).await {
-        Ok(record) => Ok(record),
-        Err(error) => Err(instance.failure(error)),
+/// The interfaces of an instance, and its store.
+fn exports_of(instance: &mut Instance) -> Result<(&mut DirectExports, &mut Store<Host>), Failure> {
+    match instance {
+        Instance { store, exports: Exports::Direct(exports), .. } => Ok((exports, store)),
+        _ => Err(Failure::InvalidResponse(OTHER_INTERFACE)),
     }
 }
 
-/// A call that gives more of the request's body.
-fn request_with(given: Given) -> handler::Request {
-    let (method, body) = match given {
-        Given::Piece(piece) => (PIECE, Some(piece.into())),
-        Given::Nothing => (PIECE, None),
-        Given::End => (END, None),
-        Given::Broken => (BROKEN, None),
+/// The interface for streams of an instance, and its store.
+fn streams_of(instance: &mut Instance) -> Result<(&streams::Guest, &mut Store<Host>), Failure> {
+    let (exports, store) = exports_of(instance)?;
+    let Some(streams) = &mut exports.streams else {
+        return Err(Failure::InvalidResponse(OTHER_INTERFACE));
     };
-    handler::Request { body, ..request_of(method) }
+    Ok((streams.load(store)?, store))
 }
 
-/// A call without a request of a client's.
-fn request_of(method: &str) -> handler::Request {
-    handler::Request { method: method.to_string(), path_with_query: "/".to_string(), headers: Vec::new(), body: None }
+/// Gives an instance the part of the request's body for which its last answer waits.
+async fn give_part(instance: &mut Instance, given: Given) -> Result<handler::Response, Failure> {
+    let (streams, store) = streams_of(instance)?;
+    let called = match given {
+        Given::Piece(piece) => streams.call_piece(store, Some(&piece)).await,
+        Given::Nothing => streams.call_piece(store, None).await,
+        Given::End => streams.call_end(store).await,
+        Given::Broken => streams.call_broken(store).await,
+    };
+    record_of(instance, called)
+}
+
+/// The record of a call, as `handle` returns it.
+fn record_of(instance: &Instance, called: wasmtime::Result<streams::Response>) -> Result<handler::Response, Failure> {
+    let streams::Response { status, headers, body } = called.map_err(|error| instance.failure(error))?;
+    Ok(handler::Response { status, headers, body })
 }
 
 /// The record of a request. `host` comes first, then all headers in their order but those that HTTP keeps to a hop.

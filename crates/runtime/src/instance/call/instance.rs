@@ -9,7 +9,7 @@ use wasmtime::component::TypedFunc;
 use wasmtime_wasi_http::p2::bindings::Proxy;
 use wasmtime_wasi_http::p3::bindings::Service;
 
-use super::direct_entry::bindings::Direct;
+use super::direct_entry::DirectExports;
 use super::entry_point::EntryPoint;
 use super::failure::Failure;
 use crate::config::size;
@@ -56,7 +56,7 @@ pub(crate) struct Instance {
 }
 
 pub(super) enum Exports {
-    Direct(Direct),
+    Direct(DirectExports),
     WasiHttp(Proxy),
     Service(Service),
 }
@@ -90,8 +90,8 @@ impl Instance {
         let instantiated = async {
             Ok::<_, wasmtime::Error>(match entry {
                 EntryPoint::Direct(entry) => {
-                    let (handler, globals) = entry.instantiate(&mut store).await?;
-                    (Exports::Direct(handler), globals)
+                    let (exports, globals) = entry.instantiate(&mut store).await?;
+                    (Exports::Direct(exports), globals)
                 }
                 EntryPoint::WasiHttp(pre) => (Exports::WasiHttp(pre.instantiate_async(&mut store).await?), None),
                 EntryPoint::Service(pre) => (Exports::Service(pre.instantiate_async(&mut store).await?), None),

@@ -234,8 +234,8 @@ enum NextPiece {
 /// Has a response ended that the guest would go on with.
 async fn cancel(mut instance: Instance, report: &(impl Fn(&Cut) + Sync)) -> Option<Instance> {
     match timeout(WIND_UP, direct::cancel(&mut instance)).await {
-        Ok(Ok(true)) => return Some(instance),
-        Ok(Ok(false)) | Err(_) => report(&Cut::NotCancelled),
+        Ok(Ok(())) => return Some(instance),
+        Err(_) => report(&Cut::NotCancelled),
         Ok(Err(failure)) => report(&Cut::Failed(failure)),
     }
     None

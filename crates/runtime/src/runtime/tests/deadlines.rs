@@ -33,8 +33,7 @@ async fn at_rest(runtime: &Runtime) {
 
 #[tokio::test]
 async fn a_guest_that_asks_for_ever_for_more_of_an_ended_body_is_504() {
-    // It answers 100 to everything, also when it is asked whether it takes pieces.
-    let (runtime, _folder) = runtime(&[("ask.wasm", fixtures::echo(100))], brief()).await.unwrap();
+    let (runtime, _folder) = runtime(&[("ask.wasm", fixtures::insatiable())], brief()).await.unwrap();
     for _ in 0..3 {
         let answered = tokio::time::timeout(BOUND, runtime.handle(upload("ask/", true))).await;
         assert_eq!(answered.expect("the time of the request ends it").status(), 504);
@@ -45,7 +44,7 @@ async fn a_guest_that_asks_for_ever_for_more_of_an_ended_body_is_504() {
 #[tokio::test]
 async fn a_guest_that_asks_for_ever_while_nothing_comes_waits_for_its_client_only() {
     let limits = Limits { body_timeout_ms: 1_000, ..brief() };
-    let (runtime, _folder) = runtime(&[("ask.wasm", fixtures::echo(100))], limits).await.unwrap();
+    let (runtime, _folder) = runtime(&[("ask.wasm", fixtures::insatiable())], limits).await.unwrap();
     let began = std::time::Instant::now();
     let answered = tokio::time::timeout(BOUND, runtime.handle(upload("ask/", false))).await;
     assert_eq!(answered.expect("the client's time ends it").status(), 408);

@@ -1,0 +1,43 @@
+/** The functions of `sdk:core/streams` (`wit/streams.wit`), which a component exports beside `handle`. */
+import { streamKey, uploadKey } from "@tenon/sdk/abi";
+
+interface Response {
+  readonly status: number;
+  readonly headers: readonly never[];
+}
+type Answer = Response | Promise<Response>;
+type Handle = (request: object) => Answer;
+
+/** The stream of a response that an instance is sending. */
+interface OpenStream {
+  next(): Answer;
+  cancel(): void | Promise<void>;
+}
+
+/** Requests whose bodies arrive piece by piece, and the streams of their responses. */
+interface Uploads extends OpenStream {
+  begin(request: object, handle: Handle): Answer;
+  piece(bytes: Uint8Array | undefined): Answer;
+  end(): Answer;
+  broken(): Answer;
+}
+
+const scope = globalThis as { readonly [streamKey]?: OpenStream; readonly [uploadKey]?: Uploads };
+
+/** The answer to a call about an exchange that is over. */
+const over = { status: 500, headers: [] };
+
+/**
+ * Makes the functions. The SDK sets its globals only in components that stream.
+ *
+ * @param handle answers a request
+ */
+export const streamsOf = (handle: Handle) => ({
+  takesBodies: () => scope[uploadKey] !== undefined,
+  begin: (request: object) => scope[uploadKey]?.begin(request, handle) ?? over,
+  piece: (bytes: Uint8Array | undefined) => scope[uploadKey]?.piece(bytes) ?? over,
+  end: () => scope[uploadKey]?.end() ?? over,
+  broken: () => scope[uploadKey]?.broken() ?? over,
+  next: () => (scope[uploadKey] ?? scope[streamKey])?.next() ?? over,
+  cancel: () => (scope[uploadKey] ?? scope[streamKey])?.cancel(),
+});
