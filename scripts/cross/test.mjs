@@ -67,13 +67,13 @@ function addonIn(here, name) {
 }
 
 /** Compiles the engine for the target on this machine, so that no emulated program has to. */
-function prepare({ os, cpu }) {
-  setUp();
+async function prepare({ os, cpu }) {
+  await setUp();
   run(process.execPath, ["cli/scripts/pack-engine.mjs", "--if-stale", `${os}-${cpu}`]);
 }
 
-function endToEnd(name, target, here) {
-  prepare(target);
+async function endToEnd(name, target, here) {
+  await prepare(target);
   // Vitest's set-up builds the components, and the tests are left to the other machine.
   run("npx", ["vitest", "run", "--project", "e2e", "--passWithNoTests", "-t", "none of them", suites[0]], {
     stdio: ["ignore", "ignore", "inherit"],
@@ -87,9 +87,9 @@ function endToEnd(name, target, here) {
 }
 
 /** Installs packed packages here for the other system, and uses them there as a newcomer does. */
-function install(name, { os, cpu, libc }, here) {
+async function install(name, { os, cpu, libc }, here) {
   const { version } = releasable();
-  prepare({ os, cpu });
+  await prepare({ os, cpu });
   const folder = join(root, "target/cross-install", name);
   rmSync(folder, { recursive: true, force: true });
   const place = join(folder, "place");
@@ -102,11 +102,11 @@ function install(name, { os, cpu, libc }, here) {
   must(here, "node", ["scripts/cross/newcomer.mjs", place]);
 }
 
-function image(name, { libc }, here) {
+async function image(name, { libc }, here) {
   if (libc !== "musl") return say("only a program for musl is linked statically");
   const program = join(root, "target/cross-server", name, "tenon-server");
   if (!existsSync(program)) fail(`build the program first: node scripts/cross/build.mjs ${name} --server`);
-  setUp();
+  await setUp();
   const hello = join(root, "examples/hello");
   run(process.execPath, [join(root, "cli/bin/tenon.js"), "build", "-r", "--server"], { cwd: hello });
   const place = join(root, "target/cross-image", name);
