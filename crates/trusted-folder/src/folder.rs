@@ -3,7 +3,7 @@
 //! It holds machine code, and loading machine code means running it. So a file is trusted only if
 //!
 //! - the folder and the file belong to this user or to root, and nobody else may write to them,
-//! - nobody else can put another folder in its place (`trusted_path`), or the folder is reached through its descriptor
+//! - nobody else can put another folder in its place (`system`), or the folder is reached through its descriptor
 //!   (`private`), and
 //! - its digest equals the digest recorded when it was written. A damaged file is treated as missing.
 //!
@@ -12,9 +12,8 @@
 //! The folder keeps attackers out. The digest only finds damage, because anyone who could write code could also write
 //! its digest. So a verified file is not read again until it changes or the machine restarts (`seal`).
 
-use std::fs::{self, DirBuilder, File, Metadata};
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -22,7 +21,7 @@ use sha2::{Digest, Sha256};
 
 use crate::private::Private;
 use crate::seal::Seal;
-use crate::trusted_path;
+use crate::system::{self, Opened, is_trusted};
 
 /// Extension of a file's recorded digest.
 const DIGEST: &str = "sha256";
@@ -57,36 +56,8 @@ impl Folder {
     ///
     /// When it cannot be made, or another user may write to it.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let denied = |reason| Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
-        let resolved = trusted_path::resolve(path)?;
-        let path = resolved.folder;
-        if let Some(below) = resolved.below {
-            return Ok(Self::private(Private::open(&path, &below)?));
-        }
-        DirBuilder::new().recursive(true).mode(0o700).create(&path)?;
-        let metadata = fs::symlink_metadata(&path)?;
-        if !metadata.is_dir() || !is_trusted_owner(&metadata) {
-            return denied("it is not a folder of this user or root");
-        }
-        if trusted_path::is_shared(&metadata) {
-            return Ok(Self::private(Private::open(&path, &[])?));
-        }
-        // Another user with write access may have planted code.
-        if metadata.mode() & 0o022 != 0 {
-            return denied("others may write to it; remove it or chmod 700 it");
-        }
-        // Read access of others does no harm, nor does a read-only file system.
-        if metadata.mode() & 0o055 != 0 && metadata.uid() == rustix::process::geteuid().as_raw() {
-            let _ = fs::set_permissions(&path, fs::Permissions::from_mode(0o700));
-        }
-        let is_read_only = rustix::fs::access(&path, rustix::fs::Access::WRITE_OK).is_err();
-        Ok(Self { path, private: None, is_read_only })
-    }
-
-    fn private(private: Private) -> Self {
-        let path = private.path();
-        let is_read_only = rustix::fs::access(&path, rustix::fs::Access::WRITE_OK).is_err();
-        Self { path, private: Some(private), is_read_only }
+        let Opened { path, private, is_read_only } = system::open(path)?;
+        Ok(Self { path, private, is_read_only })
     }
 
     /// Returns whether files can only be read, because the folder is root's or its file system is read-only.
@@ -104,15 +75,13 @@ impl Folder {
     /// Returns the path of a file for messages.
     #[must_use]
     pub fn shown(&self, name: &str) -> PathBuf {
-        self.private.as_ref().map_or(&self.path, |private| &private.shown).join(name)
+        self.private.as_ref().map_or(&*self.path, Private::shown).join(name)
     }
 
     /// Opens a file that only this user and root can write to.
     fn opened(&self, name: &str) -> Option<File> {
         let file = File::open(self.file(name)).ok()?;
-        let metadata = file.metadata().ok()?;
-        let is_trusted = metadata.is_file() && is_trusted_owner(&metadata) && metadata.mode() & 0o022 == 0;
-        is_trusted.then_some(file)
+        is_trusted(&file).ok()?.then_some(file)
     }
 
     /// Reads a file. None when there is no such file, or it cannot be trusted.
@@ -181,7 +150,7 @@ impl Folder {
         for (path, content) in [(self.file(name), content), (self.note(name), digest.as_bytes())] {
             let file = tempfile::Builder::new().prefix(PARTIAL).tempfile_in(&self.path)?;
             write_sparse(file.as_file(), content)?;
-            file.persist(path)?;
+            system::place(file, &path)?;
         }
         Ok(())
     }
@@ -198,8 +167,7 @@ impl Folder {
         }
         let mut file = tempfile::Builder::new().prefix(PARTIAL).tempfile_in(&self.path)?;
         file.write_all(content)?;
-        file.persist(self.file(name))?;
-        Ok(())
+        system::place(file, &self.file(name))
     }
 
     /// Opens a file of [`Folder::write_alone`] to read it. None when there is no such file, or it cannot be trusted.
@@ -276,10 +244,8 @@ impl Folder {
             .collect();
         files.sort_unstable();
         for (_, path) in files.iter().take(files.len().saturating_sub(keep)) {
-            for note in [DIGEST, SEAL] {
-                let _ = fs::remove_file(path.with_extension(format!("{extension}.{note}")));
-            }
-            let _ = fs::remove_file(path);
+            let note = |note| path.with_extension(format!("{extension}.{note}"));
+            system::remove(path, [note(DIGEST), note(SEAL)]);
         }
     }
 
@@ -312,15 +278,11 @@ fn write_sparse(file: &File, content: &[u8]) -> io::Result<()> {
     for run in blocks.chunk_by(|one, other| is_zeros(one) == is_zeros(other)) {
         let end = start + run.iter().map(|block| block.len()).sum::<usize>();
         if !run.first().is_some_and(|block| is_zeros(block)) {
-            file.write_all_at(&content[start..end], start as u64)?;
+            system::write_all_at(file, &content[start..end], start as u64)?;
         }
         start = end;
     }
     Ok(())
-}
-
-fn is_trusted_owner(metadata: &Metadata) -> bool {
-    metadata.uid() == 0 || metadata.uid() == rustix::process::geteuid().as_raw()
 }
 
 /// Computes the digest of a reader's bytes from its current position, piece by piece, because a large buffer would stay in the
@@ -371,7 +333,7 @@ mod tests {
         folder.write("a.bin", b"content").unwrap();
         assert!(folder.holds("a.bin"));
         assert!(!folder.seal("a.bin").exists(), "a change that follows within a tick of the clock could not be seen");
-        std::thread::sleep(crate::seal::SETTLED * 2);
+        std::thread::sleep(Duration::from_millis(200));
         assert!(folder.holds("a.bin"));
         if !folder.seal("a.bin").exists() {
             return; // A system without a boot id.
@@ -391,13 +353,17 @@ mod tests {
         for at in [5_000, 500_000, (1 << 20) - 1] {
             content[at] = 7;
         }
-        for (length, blocks) in [(1 << 20, 3), ((1 << 20) - 1, 2), (4_097, 0), (1, 0), (0, 0)] {
+        for (length, blocks) in [(1 << 20, 3), ((1 << 20) - 1, 2), (4_097, 0), (1, 0), (0, 0_u64)] {
             folder.write("a.bin", &content[..length]).unwrap();
             assert!(folder.read("a.bin").unwrap() == content[..length], "{length}");
             assert!(folder.holds("a.bin"));
-            // A file system may have larger blocks, or no holes.
-            let used = fs::metadata(folder.file("a.bin")).unwrap().blocks() * 512;
-            assert!(used <= blocks * 65_536 || used >= length as u64, "{used} for {length}");
+            #[cfg(unix)]
+            {
+                // A file system may have larger blocks, or no holes.
+                let metadata = fs::metadata(folder.file("a.bin")).unwrap();
+                let used = std::os::unix::fs::MetadataExt::blocks(&metadata) * 512;
+                assert!(used <= blocks * 65_536 || used >= length as u64, "{used} for {length}");
+            }
         }
     }
 
@@ -428,21 +394,5 @@ mod tests {
         folder.prune("bin", 1);
         let left = |name: &str| folder.file(name).exists();
         assert!(!left(".tmpOld") && left(".tmpNew") && left("a.other"));
-    }
-
-    #[test]
-    fn a_folder_that_others_may_write_to_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let with_mode = |mode| {
-            fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).unwrap();
-            Folder::open(folder.path())
-        };
-        assert!(with_mode(0o777).is_err());
-        assert!(with_mode(0o720).is_err());
-        assert!(with_mode(0o755).is_ok());
-        assert_eq!(fs::metadata(folder.path()).unwrap().mode() & 0o777, 0o700);
-        let file = folder.path().join("file");
-        fs::write(&file, "").unwrap();
-        assert!(Folder::open(&file).is_err());
     }
 }

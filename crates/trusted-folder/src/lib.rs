@@ -1,10 +1,11 @@
 //! A trusted folder: files that only this user, root and this program can write, such as machine code.
 //!
-//! [`Folder`] opens the folder, and writes, finds and removes its files. It does not know their content.
+//! [`Folder`] opens the folder, and writes, finds and removes its files. It does not know their content. The parts that differ
+//! between systems have one file for each.
 
 mod folder;
 mod private;
 mod seal;
-mod trusted_path;
+mod system;
 
 pub use folder::{Folder, digest};

@@ -18,8 +18,7 @@ use rustix::io::Errno;
 #[derive(Clone, Debug)]
 pub(crate) struct Private {
     descriptor: Arc<OwnedFd>,
-    /// Its path for messages.
-    pub(crate) shown: PathBuf,
+    shown: PathBuf,
 }
 
 impl Private {
@@ -55,6 +54,11 @@ impl Private {
     /// Returns a path to this very folder, valid while the folder is open here (`proc_pid_fd(5)`).
     pub(crate) fn path(&self) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}", self.descriptor.as_raw_fd()))
+    }
+
+    /// Returns its path for messages.
+    pub(crate) fn shown(&self) -> &Path {
+        &self.shown
     }
 
     /// Checks that the system supports such paths.

@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime};
 use tempfile::NamedTempFile;
 
 /// Minimum age of a file's last change: many ticks of the slowest clock that file systems use.
-pub(crate) const SETTLED: Duration = Duration::from_millis(100);
+const SETTLED: Duration = Duration::from_millis(100);
 
 /// File with Linux's boot id. Other systems seal nothing.
 const BOOT: &str = "/proc/sys/kernel/random/boot_id";
