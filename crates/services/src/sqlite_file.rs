@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tenon_sqlite::{Action, Budget, Connection, Error, Library, Options, Rules};
+use tenon_sqlite::{Action, Budget, Connection, Error, JOURNAL_MODE, Library, Options, Rules};
 
 use crate::ServicesError;
 
@@ -132,7 +132,7 @@ impl Inner {
         done
     }
 
-    /// Opens a connection whose acknowledged changes survive a crash: write-ahead log, synchronized on every commit.
+    /// Opens a connection whose acknowledged changes survive a crash: a log or journal, synchronized on every commit.
     fn connect(&self) -> Result<Connection, Error> {
         let options = Options {
             path: self.path.clone(),
@@ -142,7 +142,7 @@ impl Inner {
             rules: Box::new(Own),
         };
         let mut connection = Connection::open(&self.library, options)?;
-        connection.run_script("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")?;
+        connection.run_script(&format!("PRAGMA journal_mode = {JOURNAL_MODE}; PRAGMA synchronous = FULL;"))?;
         connection.run_script(&self.schema)?;
         Ok(connection)
     }

@@ -1,9 +1,15 @@
 //! The files that an instance can reach: its database with what belongs to it, and temporary ones without a name.
 
+#[cfg(unix)]
+#[path = "files/unix.rs"]
+mod system;
+#[cfg(windows)]
+#[path = "files/windows.rs"]
+mod system;
+
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::budget::Budget;
@@ -11,12 +17,11 @@ use crate::codes;
 use crate::error::TEMPORARY_FULL;
 use crate::locks;
 use crate::shared_memory::SharedMemory;
+pub(crate) use system::Mode;
+use system::{mode_of, open, read_at, sync_folder, write_all_at};
 
 /// Limit of open files of one connection.
 const MAX_OPEN: usize = 256;
-
-/// Permissions of a new database, less those that the process masks.
-const MODE: u32 = 0o644;
 
 /// The role of a file for its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,9 +77,9 @@ impl Files {
         }
         let opened = match kind {
             Kind::Temporary => tempfile::tempfile(),
-            Kind::Database => self.path(kind).and_then(|path| open(&path, flags, MODE)),
+            Kind::Database => self.path(kind).and_then(|path| open(&path, is_new(flags), Mode::default())),
             Kind::Journal | Kind::Log => self.path(kind).and_then(|path| {
-                let file = open(&path, flags, self.mode())?;
+                let file = open(&path, is_new(flags), self.mode())?;
                 sync_folder(&path)?;
                 Ok(file)
             }),
@@ -108,7 +113,7 @@ impl Files {
         let (open, mut offset) = (self.at(handle)?, u64::try_from(offset).ok()?);
         let mut read = 0;
         while read < into.len() {
-            match open.file.read_at(&mut into[read..], offset) {
+            match read_at(&open.file, &mut into[read..], offset) {
                 Ok(0) => break,
                 Ok(count) => {
                     read += count;
@@ -132,7 +137,7 @@ impl Files {
                 _ => return TEMPORARY_FULL,
             }
         }
-        match open.file.write_all_at(from, offset) {
+        match write_all_at(&open.file, from, offset) {
             Ok(()) => codes::OK,
             Err(error) if error.kind() == io::ErrorKind::StorageFull => codes::FULL,
             Err(_) => codes::IOERR_WRITE,
@@ -250,9 +255,8 @@ impl Files {
     }
 
     /// The permissions of the database, which are those of the files beside it.
-    fn mode(&self) -> u32 {
-        let database = self.path.as_deref().and_then(|path| path.metadata().ok());
-        database.map_or(MODE, |database| database.mode() & 0o777)
+    fn mode(&self) -> Mode {
+        self.path.as_deref().and_then(mode_of).unwrap_or_default()
     }
 }
 
@@ -270,15 +274,9 @@ fn size_of(database: Option<&Path>) -> usize {
     usize::try_from(size).unwrap_or(usize::MAX)
 }
 
-fn open(path: &Path, flags: i32, mode: u32) -> io::Result<File> {
-    let create = flags & codes::OPEN_CREATE != 0;
-    OpenOptions::new().read(true).write(true).create(create).truncate(false).mode(mode).open(path)
-}
-
-/// Writes the entries of a file's folder to the disk, so that a new journal survives a crash, and a removed one does not.
-fn sync_folder(path: &Path) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    File::open(folder)?.sync_all()
+/// Reports whether a file is made when there is none.
+fn is_new(flags: i32) -> bool {
+    flags & codes::OPEN_CREATE != 0
 }
 
 /// Follows the links to a file, because its journal is beside the file and not beside the link.

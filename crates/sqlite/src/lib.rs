@@ -44,3 +44,7 @@ pub use limits::LIMITS;
 pub use row::Row;
 pub use statement::{Column, Prepared};
 pub use value::{FromValue, Value, ValueRef};
+
+/// The `journal_mode` of a new database. A write-ahead log lets readers and a writer work at the same time, and its index is
+/// shared memory, which Windows cannot give an instance.
+pub const JOURNAL_MODE: &str = if cfg!(windows) { "TRUNCATE" } else { "WAL" };

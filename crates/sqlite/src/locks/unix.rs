@@ -1,10 +1,10 @@
-//! Locks on ranges of a file, compatible with SQLite's own on Unix. They belong to an open file and not to the process, so
-//! that connections of one process exclude each other.
+//! Locks of open files, compatible with SQLite's own on Unix.
 
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
+use super::{PENDING, RESERVED, SHARED, SHARED_BYTES};
 use crate::codes::{LOCK_EXCLUSIVE, LOCK_NONE, LOCK_PENDING, LOCK_RESERVED, LOCK_SHARED};
 
 /// The kind of a lock.
@@ -14,12 +14,6 @@ pub(crate) enum Kind {
     Read,
     Write,
 }
-
-/// The bytes that SQLite locks in a database (`sqlite3.c`, "The following constants are used to lock").
-const PENDING: i64 = 0x4000_0000;
-const RESERVED: i64 = PENDING + 1;
-const SHARED: i64 = PENDING + 2;
-const SHARED_BYTES: i64 = 510;
 
 /// Sets or removes a lock; false when another one is in the way.
 pub(crate) fn set(file: &File, kind: Kind, start: i64, bytes: i64) -> io::Result<bool> {

@@ -1,4 +1,4 @@
-//! The index of a write-ahead log: a file that all connections map, also those of other processes.
+//! A file that all connections map, also those of other processes.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -6,19 +6,16 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{Ordering, fence};
 
-use rustix::fs::{FallocateFlags, fallocate};
-use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous};
 
+use super::CHUNK;
 use crate::codes;
+use crate::files::Mode;
 use crate::locks::{self, Kind};
 
 /// The bytes that SQLite locks in the file (`sqlite3.c`, `UNIX_SHM_BASE` and `UNIX_SHM_DMS`).
 const BASE: i64 = 120;
 const ALIVE: i64 = BASE + codes::SHM_LOCKS as i64;
-
-/// Bytes of a chunk, a multiple of the page size of every system.
-pub(crate) const CHUNK: usize = 64 * 1024;
 
 /// Bytes of a page on most systems. On others it divides the size of a page.
 const PAGE: u64 = 4096;
@@ -37,7 +34,7 @@ unsafe impl Sync for SharedMemory {}
 
 impl SharedMemory {
     /// Opens or makes the file. The first connection of all empties it.
-    pub(crate) fn open(path: &Path, mode: u32) -> Result<Self, i32> {
+    pub(crate) fn open(path: &Path, Mode(mode): Mode) -> Result<Self, i32> {
         let options = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(mode).open(path);
         let file = options.map_err(|_| codes::IOERR_SHMOPEN)?;
         let alive = |error: io::Error| {
@@ -119,9 +116,16 @@ impl SharedMemory {
 
 /// Extends a file by blocks on the disk. A page without a block would end the process when it is written to a full disk.
 fn allocate(file: &File, size: u64, end: u64) -> io::Result<()> {
-    match fallocate(file, FallocateFlags::empty(), size, end - size) {
-        Err(Errno::OPNOTSUPP | Errno::NOSYS) => {}
-        done => return Ok(done?),
+    // On macOS it would cut off what another process has added.
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{FallocateFlags, fallocate};
+        use rustix::io::Errno;
+
+        match fallocate(file, FallocateFlags::empty(), size, end - size) {
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => {}
+            done => return Ok(done?),
+        }
     }
     for page in size / PAGE..end / PAGE {
         let last = (page + 1) * PAGE - 1;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tenon_sqlite::{Budget, Connection, Error, Library, Options, Value};
+use tenon_sqlite::{Budget, Connection, Error, JOURNAL_MODE, Library, Options, Value};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::authorizer::{Authorizer, Notes};
@@ -121,7 +121,8 @@ impl Pool {
         let mut connection = Connection::open(library, options)?;
         notes.own.store(true, Ordering::Relaxed);
         // A COMMIT that copied the log could run out of time after it has committed: see `Pooled::settle`.
-        for pragma in ["journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "wal_autocheckpoint = 0"] {
+        let journal = format!("journal_mode = {JOURNAL_MODE}");
+        for pragma in [&*journal, "synchronous = FULL", "foreign_keys = ON", "wal_autocheckpoint = 0"] {
             connection.query(&format!("PRAGMA {pragma}"), &[])?;
         }
         if access.read_only {
