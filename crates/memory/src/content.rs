@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 
-use crate::region::{PAGE, Region};
+use crate::region::{Region, page_size};
 
 /// Bytes of a file, read page by page on first use.
 pub(crate) struct Content {
@@ -37,7 +37,7 @@ impl Content {
     pub(crate) fn new(length: usize) -> io::Result<Self> {
         let pages = Region::reserve(length)?;
         pages.allow(0, length)?;
-        let read = (0..length / PAGE).map(|_| AtomicBool::new(false)).collect();
+        let read = (0..length / page_size()).map(|_| AtomicBool::new(false)).collect();
         Ok(Self { pages, read, reading: Mutex::default(), used: RwLock::default() })
     }
 
@@ -81,9 +81,9 @@ impl Pages<'_> {
 
     fn bytes(&self, range: Range<usize>) -> io::Result<&[u8]> {
         assert!(range.end <= self.len());
-        for page in range.start / PAGE..range.end.div_ceil(PAGE) {
-            if !self.content.read[page].load(Ordering::Acquire) {
-                self.read(page)?;
+        for index in range.start / page_size()..range.end.div_ceil(page_size()) {
+            if !self.content.read[index].load(Ordering::Acquire) {
+                self.read(index)?;
             }
         }
         // SAFETY: the range is within the region. Its pages were read, and are not written to while this value lives.
@@ -91,16 +91,17 @@ impl Pages<'_> {
     }
 
     #[cold]
-    fn read(&self, page: usize) -> io::Result<()> {
+    fn read(&self, index: usize) -> io::Result<()> {
         let _reading = self.content.reading.lock().unwrap_or_else(PoisonError::into_inner);
-        let read = &self.content.read[page];
+        let read = &self.content.read[index];
         if read.load(Ordering::Relaxed) {
             return Ok(());
         }
         // SAFETY: the page is within the region and nobody else uses it: the lock for reading pages is held, and only
         // pages that were read are copied.
-        let bytes = unsafe { std::slice::from_raw_parts_mut(self.content.pages.start().add(page * PAGE), PAGE) };
-        self.file.read_exact_at(bytes, self.offset + (page * PAGE) as u64)?;
+        let bytes =
+            unsafe { std::slice::from_raw_parts_mut(self.content.pages.start().add(index * page_size()), page_size()) };
+        self.file.read_exact_at(bytes, self.offset + (index * page_size()) as u64)?;
         read.store(true, Ordering::Release);
         Ok(())
     }

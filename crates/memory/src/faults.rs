@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 use crate::per_process::PerProcess;
-use crate::region::{PAGE, Region};
+use crate::region::{Region, page_size};
 
 /// The number of page faults at one time. Two equal ones are of the same process, which has had no page fault between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,13 +77,14 @@ fn count() -> Option<c_long> {
 
 /// Reports whether the first write to a page is counted: a system that only resembles Linux may not do so.
 fn counts_faults() -> bool {
-    let touched = Region::reserve(PAGE).and_then(|page| page.allow(0, PAGE).map(|()| page)).ok().and_then(|page| {
-        let before = count()?;
-        let first = NonNull::new(page.start())?;
-        // SAFETY: the page is writable, and nobody else has it.
-        unsafe { first.write_volatile(1) };
-        Some(count()? > before)
-    });
+    let touched =
+        Region::reserve(page_size()).and_then(|page| page.allow(0, page_size()).map(|()| page)).ok().and_then(|page| {
+            let before = count()?;
+            let first = NonNull::new(page.start())?;
+            // SAFETY: the page is writable, and nobody else has it.
+            unsafe { first.write_volatile(1) };
+            Some(count()? > before)
+        });
     touched.unwrap_or(false)
 }
 
@@ -94,8 +95,8 @@ mod tests {
     #[test]
     fn the_first_write_to_a_page_is_counted() {
         assert!(counts_faults());
-        let page = Region::reserve(PAGE).unwrap();
-        page.allow(0, PAGE).unwrap();
+        let page = Region::reserve(page_size()).unwrap();
+        page.allow(0, page_size()).unwrap();
         let before = Faults::now().unwrap();
         // SAFETY: the page is writable, and nobody else has it.
         unsafe { page.start().write_volatile(1) };

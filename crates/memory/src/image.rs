@@ -4,11 +4,10 @@ use std::fs::File;
 use std::io;
 #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::FileExt;
 
 #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 use crate::content::{Content, Pages};
-use crate::region::PAGE;
+use crate::region::page_size;
 
 /// The content of a memory when its instance starts: bytes of a file at one address, and zeros everywhere else.
 pub struct Image {
@@ -25,7 +24,7 @@ pub struct Image {
 }
 
 impl Image {
-    /// Opens the image in `file` from `offset` on, `length` bytes, all multiples of 4,096. It is at the address `start`
+    /// Opens the image in `file` from `offset` on, `length` bytes, all multiples of the system's page. It is at the address `start`
     /// of a memory of `size` bytes. The module declares a memory of `declared` bytes, at most `size`.
     ///
     /// # Errors
@@ -43,8 +42,8 @@ impl Image {
         size: usize,
         declared: usize,
     ) -> io::Result<Self> {
-        let aligned =
-            offset.is_multiple_of(PAGE as u64) && [length, start, size].iter().all(|n| n.is_multiple_of(PAGE));
+        let aligned = offset.is_multiple_of(page_size() as u64)
+            && [length, start, size].iter().all(|n| n.is_multiple_of(page_size()));
         let fits = declared <= size && start.checked_add(length).is_some_and(|end| end <= size);
         let is_there =
             offset.checked_add(length as u64).is_some_and(|end| file.metadata().is_ok_and(|file| end <= file.len()));
@@ -83,7 +82,7 @@ impl Image {
 
     /// Reads it all. `into` has its length.
     pub(crate) fn read(&self, into: &mut [u8]) -> io::Result<()> {
-        self.file.read_exact_at(into, self.offset)
+        read_exact_at(&self.file, into, self.offset)
     }
 
     #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
@@ -104,4 +103,20 @@ impl Image {
     pub(crate) fn content(&self) -> Pages<'_> {
         self.content.of(&self.file, self.offset)
     }
+}
+
+#[cfg(unix)]
+fn read_exact_at(file: &File, into: &mut [u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, into, offset)
+}
+
+#[cfg(windows)]
+fn read_exact_at(file: &File, mut into: &mut [u8], mut offset: u64) -> io::Result<()> {
+    while !into.is_empty() {
+        match std::os::windows::fs::FileExt::seek_read(file, into, offset)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            read => (into, offset) = (&mut into[read..], offset + read as u64),
+        }
+    }
+    Ok(())
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::atomic::AtomicI32;
 
-use crate::region::{PAGE, Region};
+use crate::region::{Region, page_size};
 
 /// A number that is 0 at first, and 0 again in each forked process.
 ///
@@ -21,8 +21,8 @@ impl PerProcess {
     ///
     /// An I/O error, when no page can be mapped, or none that is wiped.
     pub fn new() -> io::Result<Self> {
-        let page = Region::reserve(PAGE)?;
-        page.allow(0, PAGE)?;
+        let page = Region::reserve(page_size())?;
+        page.allow(0, page_size())?;
         page.wipe_on_fork()?;
         Ok(Self { page })
     }

@@ -1,14 +1,36 @@
 //! Reserved address space.
 
+#[cfg(unix)]
+#[path = "region/unix.rs"]
+mod system;
+#[cfg(windows)]
+#[path = "region/windows.rs"]
+mod system;
+
 use std::io;
 use std::ptr::NonNull;
 #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 use std::sync::atomic::AtomicBool;
 
-use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
+#[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
+use rustix::mm::{MprotectFlags, mprotect};
 
-/// Bytes of a page. Where the system's pages are larger, mapping fails and loading a module reports that.
-pub(crate) const PAGE: usize = 4096;
+/// Bytes of the largest page of any system.
+#[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
+pub(crate) const LARGEST_PAGE: usize = 64 * 1024;
+
+/// Returns the bytes of a page of this system.
+#[cfg(any(target_arch = "x86_64", windows))]
+pub(crate) const fn page_size() -> usize {
+    4096
+}
+
+/// Returns the bytes of a page of this system: 4, 16 or 64 KiB.
+#[cfg(not(any(target_arch = "x86_64", windows)))]
+#[inline]
+pub(crate) fn page_size() -> usize {
+    rustix::param::page_size()
+}
 
 /// A mapping, which is unmapped when this value is dropped.
 pub(crate) struct Region {
@@ -27,12 +49,9 @@ unsafe impl Sync for Region {}
 impl Region {
     /// Reserves addresses that cannot be read or written yet.
     pub(crate) fn reserve(length: usize) -> io::Result<Self> {
-        // SAFETY: the system chooses addresses where nothing is mapped.
-        let start = unsafe {
-            mmap_anonymous(std::ptr::null_mut(), length, ProtFlags::empty(), MapFlags::PRIVATE | MapFlags::NORESERVE)
-        }?;
+        let start = system::reserve(length)?;
         // A mapping never starts at 0 unless the caller asks for it.
-        let start = NonNull::new(start.cast()).unwrap_or(NonNull::dangling());
+        let start = NonNull::new(start).unwrap_or(NonNull::dangling());
         let region = Self {
             start,
             length,
@@ -50,8 +69,12 @@ impl Region {
 
     /// Makes part of the region readable and writable.
     pub(crate) fn allow(&self, at: usize, length: usize) -> io::Result<()> {
-        // SAFETY: this takes nothing away from those who use the part.
-        unsafe { self.protect(at, length, MprotectFlags::READ | MprotectFlags::WRITE) }
+        assert!(at.checked_add(length).is_some_and(|end| end <= self.length));
+        if length == 0 {
+            return Ok(());
+        }
+        // SAFETY: the part is within the region, which this value owns, and nothing is taken away from those who use it.
+        unsafe { system::allow(self.start().add(at), length) }
     }
 
     /// Sets the protection of part of the region.
@@ -59,6 +82,7 @@ impl Region {
     /// # Safety
     ///
     /// Nobody uses that part in a way that the new protection forbids.
+    #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
     pub(super) unsafe fn protect(&self, at: usize, length: usize, flags: MprotectFlags) -> io::Result<()> {
         assert!(at.checked_add(length).is_some_and(|end| end <= self.length));
         if length == 0 {
@@ -73,6 +97,6 @@ impl Region {
 impl Drop for Region {
     fn drop(&mut self) {
         // SAFETY: the mapping is this value's, and nobody uses it after this.
-        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.length) };
+        unsafe { system::release(self.start(), self.length) };
     }
 }

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::Ordering;
 
 use crate::per_process::PerProcess;
-use crate::region::{PAGE, Region};
+use crate::region::{Region, page_size};
 
 /// `_IOWR('f', 16, struct pm_scan_arg)`.
 const PAGEMAP_SCAN: libc::Ioctl = 0xc060_6610_u32 as libc::Ioctl;
@@ -122,17 +122,17 @@ impl Pagemap {
 
 /// Reports whether a scan of three pages finds the one that is written, and not the one that is read.
 fn finds_written_pages(pagemap: BorrowedFd<'_>) -> io::Result<bool> {
-    let pages = Region::reserve(3 * PAGE)?;
-    pages.allow(0, 3 * PAGE)?;
+    let pages = Region::reserve(3 * page_size())?;
+    pages.allow(0, 3 * page_size())?;
     let (start, mut found) = (pages.start(), Vec::new());
     // SAFETY: the pages are readable and writable, and nobody else has them.
     unsafe {
-        start.add(PAGE).write_volatile(1);
-        start.add(2 * PAGE).read_volatile();
+        start.add(page_size()).write_volatile(1);
+        start.add(2 * page_size()).read_volatile();
     }
-    scan_with(pagemap, OVER_ZEROS, start.addr()..start.addr() + 3 * PAGE, |run| found.push(run))?;
-    let written = start.addr() + PAGE;
-    Ok(matches!(found.as_slice(), [run] if *run == (written..written + PAGE)))
+    scan_with(pagemap, OVER_ZEROS, start.addr()..start.addr() + 3 * page_size(), |run| found.push(run))?;
+    let written = start.addr() + page_size();
+    Ok(matches!(found.as_slice(), [run] if *run == (written..written + page_size())))
 }
 
 fn report(error: io::Error) {

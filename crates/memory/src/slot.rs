@@ -8,7 +8,7 @@ use crate::content::Pages;
 use crate::faults::Faults;
 use crate::image::Image;
 use crate::quiet::Quiet;
-use crate::region::{PAGE, Region};
+use crate::region::{LARGEST_PAGE, Region, page_size};
 use crate::scan::{self, Below};
 
 /// Maximum bytes that a reset restores in place and keeps resident. A slot with more written bytes is given back as a
@@ -46,7 +46,7 @@ struct Written {
 impl Written {
     /// Returns whether all pages of some runs are among these.
     fn contains(&self, runs: &[Range<usize>]) -> bool {
-        runs.iter().flat_map(|run| run.clone().step_by(PAGE)).all(|page| {
+        runs.iter().flat_map(|run| run.clone().step_by(page_size())).all(|page| {
             let behind = self.runs.partition_point(|run| run.start <= page);
             behind.checked_sub(1).is_some_and(|at| self.runs[at].contains(&page))
         })
@@ -95,7 +95,7 @@ impl Slot {
     ///
     /// No memory is in the slot, which is new or was reset after its last use.
     pub(crate) unsafe fn prepare(&mut self, image: Option<&Arc<Image>>, size: usize) -> io::Result<()> {
-        let size = size.next_multiple_of(PAGE);
+        let size = size.next_multiple_of(page_size());
         if size != self.accessible {
             self.written.faults = None;
         }
@@ -131,7 +131,7 @@ impl Slot {
 
     /// Makes more of it accessible, filled with zeros.
     pub(crate) fn grow(&mut self, size: usize) -> io::Result<()> {
-        let size = size.next_multiple_of(PAGE);
+        let size = size.next_multiple_of(page_size());
         if size > self.accessible {
             // There may be pages of an earlier memory, whose next write is no page fault.
             self.written.faults = None;
@@ -282,17 +282,17 @@ impl Slot {
     unsafe fn look(&mut self) -> Option<usize> {
         let (mut quiet, mut unused) = (std::mem::take(&mut self.quiet), Vec::<Range<usize>>::new());
         let restore = |start: usize, bytes: &mut [u8], image: Option<(&Pages<'_>, usize)>| -> io::Result<()> {
-            for (page, bytes) in (start..).step_by(PAGE).zip(bytes.chunks_exact_mut(PAGE)) {
+            for (page, bytes) in (start..).step_by(page_size()).zip(bytes.chunks_exact_mut(page_size())) {
                 let at = image.as_ref().map(|(image, at)| (*image, at + page - start));
                 let unchanged = match at {
                     Some((image, at)) => image.equals(at, bytes)?,
-                    None => *bytes == ZEROS,
+                    None => bytes == &ZEROS[..page_size()],
                 };
                 match at {
                     _ if unchanged => match unused.last_mut() {
                         _ if !quiet.note(page) => {}
-                        Some(run) if run.end == page => run.end += PAGE,
-                        _ => unused.push(page..page + PAGE),
+                        Some(run) if run.end == page => run.end += page_size(),
+                        _ => unused.push(page..page + page_size()),
                     },
                     Some((image, at)) => image.copy(at, bytes)?,
                     None => bytes.fill(0),
@@ -341,7 +341,7 @@ impl Slot {
 }
 
 /// The content of an unwritten page outside the image.
-static ZEROS: [u8; PAGE] = [0; PAGE];
+static ZEROS: [u8; LARGEST_PAGE] = [0; LARGEST_PAGE];
 
 #[cfg(test)]
 mod tests;

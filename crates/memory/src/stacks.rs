@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use wasmtime::{Error, StackCreator, StackMemory};
 
-use crate::region::{PAGE, Region};
+use crate::region::{Region, page_size};
 
 /// Creator of the stacks of an engine's instances. It keeps some for the next instances.
 #[derive(Clone)]
@@ -37,7 +37,7 @@ impl Stacks {
 // SAFETY: a stack owns its mapping until it is dropped, and has an inaccessible page below it.
 unsafe impl StackCreator for Stacks {
     fn new_stack(&self, size: usize, zeroed: bool) -> Result<Box<dyn StackMemory>, Error> {
-        let length = size.next_multiple_of(PAGE) + PAGE;
+        let length = size.next_multiple_of(page_size()) + page_size();
         let waiting = || self.pool.waiting.lock().unwrap_or_else(PoisonError::into_inner).pop();
         // Guests cannot read the leftovers of other guests on a stack. A caller that asks for zeros gets a new one.
         let kept = if zeroed { None } else { waiting().filter(|region| region.length() == length) };
@@ -45,7 +45,7 @@ unsafe impl StackCreator for Stacks {
             Some(region) => region,
             None => {
                 let region = Region::reserve(length)?;
-                region.allow(PAGE, length - PAGE)?;
+                region.allow(page_size(), length - page_size())?;
                 region
             }
         };
@@ -77,11 +77,11 @@ unsafe impl StackMemory for Stack {
     }
 
     fn range(&self) -> Range<usize> {
-        self.start().addr() + PAGE..self.start().addr() + self.length()
+        self.start().addr() + page_size()..self.start().addr() + self.length()
     }
 
     fn guard_range(&self) -> Range<*mut u8> {
-        self.start()..self.start().wrapping_add(PAGE)
+        self.start()..self.start().wrapping_add(page_size())
     }
 }
 

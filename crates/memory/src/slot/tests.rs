@@ -12,24 +12,33 @@ const PAGES: usize = 32;
 /// Makes a slot whose memory has an image in its second quarter.
 fn slot() -> (Slot, Arc<Image>) {
     let mut file = tempfile::tempfile().unwrap();
-    file.write_all(&[5; PAGES / 4 * PAGE]).unwrap();
+    file.write_all(&vec![5; PAGES / 4 * page_size()]).unwrap();
     // SAFETY: the file has no name, and this process no longer writes to it.
-    let image = unsafe { Image::of_file(file, 0, PAGES / 4 * PAGE, PAGES / 4 * PAGE, PAGES * PAGE, PAGES * PAGE) };
-    let (mut slot, image) = (Slot::new(2 * PAGES * PAGE).unwrap(), Arc::new(image.unwrap()));
+    let image = unsafe {
+        Image::of_file(
+            file,
+            0,
+            PAGES / 4 * page_size(),
+            PAGES / 4 * page_size(),
+            PAGES * page_size(),
+            PAGES * page_size(),
+        )
+    };
+    let (mut slot, image) = (Slot::new(2 * PAGES * page_size()).unwrap(), Arc::new(image.unwrap()));
     // SAFETY: the slot is new.
-    unsafe { slot.prepare(Some(&image), PAGES * PAGE).unwrap() };
+    unsafe { slot.prepare(Some(&image), PAGES * page_size()).unwrap() };
     (slot, image)
 }
 
 fn write(slot: &Slot, page: usize, byte: u8) {
-    assert!((page + 1) * PAGE <= slot.accessible);
+    assert!((page + 1) * page_size() <= slot.accessible);
     // SAFETY: the page is accessible, and nobody else uses it.
-    unsafe { slot.start().add(page * PAGE + 7).write_volatile(byte) };
+    unsafe { slot.start().add(page * page_size() + 7).write_volatile(byte) };
 }
 
 fn read(slot: &Slot, page: usize) -> u8 {
     // SAFETY: the page is accessible, and nobody else writes to it.
-    unsafe { slot.start().add(page * PAGE + 7).read_volatile() }
+    unsafe { slot.start().add(page * page_size() + 7).read_volatile() }
 }
 
 fn reset(slot: &mut Slot) {
@@ -39,7 +48,7 @@ fn reset(slot: &mut Slot) {
 
 /// Requires the content that a new memory has.
 fn require_fresh(slot: &Slot) {
-    for page in 0..slot.accessible / PAGE {
+    for page in 0..slot.accessible / page_size() {
         let fresh = if (PAGES / 4..PAGES / 2).contains(&page) { 5 } else { 0 };
         assert_eq!(read(slot, page), fresh, "page {page}");
     }
@@ -80,21 +89,21 @@ fn a_reset_scans_only_behind_page_faults() {
 /// A memory may grow to pages that are an earlier memory's: writing to them is no page fault.
 #[test]
 fn pages_that_a_smaller_memory_grows_to_are_reset() {
-    let mut slot = Slot::new(2 * PAGES * PAGE).unwrap();
+    let mut slot = Slot::new(2 * PAGES * page_size()).unwrap();
     in_a_child(|| {
         for _ in 0..3 * LOOK {
             // SAFETY: the slot is new, or was reset.
-            unsafe { slot.prepare(None, PAGES * PAGE).unwrap() };
+            unsafe { slot.prepare(None, PAGES * page_size()).unwrap() };
             assert_eq!(read(&slot, PAGES - 1), 0);
             write(&slot, PAGES - 1, 1);
             reset(&mut slot);
             for _ in 0..3 {
                 // SAFETY: the slot was reset.
-                unsafe { slot.prepare(None, PAGES / 2 * PAGE).unwrap() };
+                unsafe { slot.prepare(None, PAGES / 2 * page_size()).unwrap() };
                 write(&slot, 0, 1);
                 reset(&mut slot);
             }
-            slot.grow(PAGES * PAGE).unwrap();
+            slot.grow(PAGES * page_size()).unwrap();
             write(&slot, PAGES - 1, 1);
             reset(&mut slot);
         }
@@ -124,25 +133,25 @@ fn a_page_that_no_fault_has_shown_ends_the_trust_in_them() {
 /// The system may make a part of the pages accessible before it refuses the others. A child has pages that differ enough for that.
 #[test]
 fn pages_that_a_memory_could_not_grow_to_stay_inaccessible() {
-    let mut slot = Slot::new(1024 * PAGE).unwrap();
+    let mut slot = Slot::new(1024 * page_size()).unwrap();
     // SAFETY: the slot is new.
-    unsafe { slot.prepare(None, 100 * PAGE).unwrap() };
+    unsafe { slot.prepare(None, 100 * page_size()).unwrap() };
     (0..100).for_each(|page| write(&slot, page, 1));
     in_a_child(|| {
         reset(&mut slot);
         // SAFETY: the slot was reset.
-        unsafe { slot.prepare(None, PAGE).unwrap() };
+        unsafe { slot.prepare(None, page_size()).unwrap() };
         let status = std::fs::read_to_string("/proc/self/status").unwrap();
         let data = status.lines().find_map(|line| line.strip_prefix("VmData:")?.strip_suffix("kB")).unwrap();
-        let enough = 1024 * data.trim().parse::<u64>().unwrap() + 200 * PAGE as u64;
+        let enough = 1024 * data.trim().parse::<u64>().unwrap() + 200 * page_size() as u64;
         let limited = libc::rlimit { rlim_cur: enough, rlim_max: libc::RLIM_INFINITY };
         // SAFETY: the structure is this function's.
         assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_DATA, &raw const limited) }, 0);
-        assert!(slot.grow(1024 * PAGE).is_err());
+        assert!(slot.grow(1024 * page_size()).is_err());
         let unlimited = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, ..limited };
         // SAFETY: the structure is this function's, and the call only reads it.
         assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_DATA, &raw const unlimited) }, 0);
-        let (start, end) = (slot.start().addr() + PAGE, slot.start().addr() + 1024 * PAGE);
+        let (start, end) = (slot.start().addr() + page_size(), slot.start().addr() + 1024 * page_size());
         let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
         let writable = maps.lines().filter(|line| {
             let mut addresses = line.split([' ', '-']).map(|part| usize::from_str_radix(part, 16).unwrap_or(0));
