@@ -7,21 +7,32 @@
 //!
 //! Numbers have 64 bits, little-endian. Both sides are the same build; the hash of the engine's configuration checks
 //! that.
+//!
+//! The bounds of a child's memory, time and life have one file for each system.
+
+#[cfg(target_os = "linux")]
+#[path = "child/linux.rs"]
+mod system;
+#[cfg(target_os = "macos")]
+#[path = "child/macos.rs"]
+mod system;
+#[cfg(windows)]
+#[path = "child/windows.rs"]
+mod system;
 
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, Read, Write};
-use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use wasmtime::{Engine, Result};
 
 use crate::compile::compile;
 use crate::compiler::{Compiler, OverBound};
+use system::{Tie, bound, end_with_parent, is_out_of_time};
 
 const MAGIC: &[u8; 8] = b"tenonobj";
 
@@ -31,7 +42,7 @@ const FAILED: u64 = 1;
 
 /// Environment variables that a child gets, because it needs them to find programs and libraries, and to compile as its
 /// parent does.
-const VARIABLES: [&str; 5] = ["PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "NIX_LD", "TENON_PORTABLE"];
+const VARIABLES: [&str; 6] = ["PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "NIX_LD", "SystemRoot", "TENON_PORTABLE"];
 
 /// Variable set in each child, so that a program that is its own compiler does not start processes without end.
 const IS_CHILD: &str = "TENON_COMPILER";
@@ -63,6 +74,11 @@ pub(crate) fn ask(
         .stderr(Stdio::piped())
         .spawn();
     let mut child = child.map_err(|error| wasmtime::format_err!("the compiler process cannot be started: {error}"))?;
+    let tie = Tie::to(&child);
+    if tie.is_err() {
+        kill(&mut child);
+    }
+    let _tie = tie.map_err(|error| wasmtime::format_err!("the compiler process cannot be bounded: {error}"))?;
     let mut head = MAGIC.to_vec();
     let numbers = [hash(engine), bounds.memory, cpu_seconds(bounds.timeout), component.len() as u64];
     head.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
@@ -116,7 +132,7 @@ fn death(ended: ExitStatus, said: &str, bounds: &Compiler) -> wasmtime::Error {
     if said.contains(NO_MEMORY) {
         return OverBound::Memory(bounds.memory).into();
     }
-    if ended.signal() == Some(Signal::XCPU.as_raw()) {
+    if is_out_of_time(ended) {
         return OverBound::Time(bounds.timeout).into();
     }
     let said = said.lines().next().unwrap_or("no message");
@@ -175,39 +191,10 @@ pub fn serve(engines: impl IntoIterator<Item = Result<Engine>>) -> Result<()> {
     Ok(stdout.flush()?)
 }
 
-/// Limits this process from here on, as far as the system can. A limit that cannot be set is logged.
-fn bound(memory: u64, seconds: u64) {
-    let used = data_bytes().unwrap_or_default();
-    for (resource, most) in
-        [(Resource::Data, used.saturating_add(memory)), (Resource::Cpu, seconds), (Resource::Core, 0)]
-    {
-        let maximum = getrlimit(resource).maximum;
-        let current = Some(maximum.map_or(most, |maximum| most.min(maximum)));
-        if let Err(error) = setrlimit(resource, Rlimit { current, maximum }) {
-            tracing::warn!("{resource:?} cannot be limited: {error}");
-        }
-    }
-}
-
-/// Returns the writable private memory of this process, which `RLIMIT_DATA` counts (`proc_pid_status(5)`).
-fn data_bytes() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmData:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
-}
-
 /// Returns the limit of processor time for all threads. It is a second line of defense, for a parent that was stopped.
 fn cpu_seconds(timeout: Duration) -> u64 {
     let threads = thread::available_parallelism().map_or(1, |threads| threads.get() as u64);
     timeout.as_secs().saturating_add(1).saturating_mul(threads)
-}
-
-/// Makes the system kill this process when the thread that started it ends.
-fn end_with_parent() {
-    #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::process::set_parent_process_death_signal(Some(Signal::KILL)) {
-        tracing::warn!("the compiler process outlives its parent: {error}");
-    }
 }
 
 fn hash(engine: &Engine) -> u64 {
