@@ -28,6 +28,7 @@ use tokio::sync::oneshot;
 
 use crate::executor::crowding::{self, Crowding, Windows};
 use crate::executor::stopwatch::{Stopwatch, nanos};
+use crate::executor::thread::prefer_others;
 
 /// A call that computes for longer goes on elsewhere. The server may have to poll 61 calls (tokio's `event_interval`) before it
 /// looks at its sockets.
@@ -45,9 +46,6 @@ const PAUSE: u32 = 40;
 
 /// Number of classes of requests. Two requests in one class only cost time.
 const CLASSES: usize = 64;
-
-/// By how much the system prefers the server's own threads.
-const NICE: i32 = 5;
 
 /// A module's share of the threads.
 pub(crate) struct Share {
@@ -411,19 +409,6 @@ impl Pool {
             if catch_unwind(AssertUnwindSafe(|| task.poll())).is_err() {
                 tracing::error!("a call that was given up panicked as it was dropped");
             }
-        }
-    }
-}
-
-/// Lets the process' other threads run before this one.
-fn prefer_others() {
-    // Elsewhere it would be the whole process.
-    #[cfg(target_os = "linux")]
-    {
-        let own = rustix::process::getpriority_process(None);
-        let less = own.and_then(|own| rustix::process::setpriority_process(None, own.saturating_add(NICE)));
-        if let Err(error) = less {
-            tracing::debug!("guests that compute have the server's own priority: {error}");
         }
     }
 }

@@ -6,3 +6,4 @@ pub(crate) mod compute;
 mod crowding;
 pub(crate) mod inline_poll;
 pub(crate) mod stopwatch;
+pub(crate) mod thread;

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use rustix::time::{ClockId, clock_gettime};
+use crate::executor::thread::processor_time;
 
 /// A reading of both clocks that is not older than this stands for a new one.
 const FRESH: Duration = Duration::from_millis(1);
@@ -47,11 +47,6 @@ impl Stopwatch {
         let passed = self.passed();
         if passed > self.exact_from { processor_time().saturating_sub(self.used).min(passed) } else { passed }
     }
-}
-
-/// The processor time of this thread.
-pub(crate) fn processor_time() -> Duration {
-    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }
 
 /// Whole nanoseconds.

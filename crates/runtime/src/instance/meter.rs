@@ -13,7 +13,8 @@ use std::task::Poll;
 use std::time::Duration;
 
 use crate::admission::budget::Budget;
-use crate::executor::stopwatch::{nanos, processor_time};
+use crate::executor::stopwatch::nanos;
+use crate::executor::thread::processor_time;
 use crate::instance::call::Failure;
 
 /// Bytes that a line of the log counts besides its text.

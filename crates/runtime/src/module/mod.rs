@@ -6,6 +6,7 @@ pub(crate) mod loader;
 pub(crate) mod mounts;
 pub(crate) mod registry;
 pub(crate) mod sidecars;
+pub(crate) mod stamp;
 
 use std::io::{self, Cursor};
 use std::sync::Arc;

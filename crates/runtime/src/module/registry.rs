@@ -3,7 +3,6 @@
 mod load;
 
 use std::collections::{BTreeMap, HashMap};
-use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
@@ -20,6 +19,7 @@ use crate::module::Module;
 use crate::module::inherited::Inherited;
 use crate::module::loader::Loader;
 use crate::module::mounts::Mounts;
+use crate::module::stamp::Stamp;
 use crate::request::health::READY;
 use load::load;
 
@@ -57,25 +57,9 @@ pub(crate) struct ModuleSlot {
     pub(crate) budget: Arc<Budget>,
 }
 
-/// The identity of a file's content. Another file, and one that was written to, has another.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Stamp {
-    device: u64,
-    inode: u64,
-    size: u64,
-    changed: (i64, i64),
-}
-
-impl Stamp {
-    fn of(source: &ModuleSource) -> Option<Self> {
-        // Bytes are compared themselves.
-        if source.bytes.is_some() {
-            return None;
-        }
-        let found = std::fs::metadata(&source.path).ok()?;
-        let changed = (found.ctime(), found.ctime_nsec());
-        Some(Self { device: found.dev(), inode: found.ino(), size: found.size(), changed })
-    }
+/// Returns the stamp of a module's file. None without one: bytes are compared themselves.
+fn stamp_of(source: &ModuleSource) -> Option<Stamp> {
+    source.bytes.is_none().then(|| Stamp::of(&source.path).ok()).flatten()
 }
 
 /// State of a module.
@@ -122,7 +106,7 @@ impl Loading {
         shared_state: Arc<SharedState>,
     ) -> Result<(), RuntimeError> {
         let (name, loader) = (source.name.clone(), Arc::clone(&shelf.loader));
-        let stamp = Stamp::of(&source);
+        let stamp = stamp_of(&source);
         let slot = shelf.put(source.clone(), stamp, Arc::clone(&shared_state), State::Loading)?;
         let task = self.tasks.spawn(async move { load(loader, source, shared_state, false).await });
         self.announced.insert(task.id(), (name, slot));
@@ -218,7 +202,7 @@ impl Registry {
         // Before it is compiled for nothing; another module may still take the mount meanwhile.
         self.shelf.table().mounts_with(&source)?;
         let shared_state = self.shelf.shared_state(&source)?;
-        let stamp = Stamp::of(&source);
+        let stamp = stamp_of(&source);
         let replaces = self.get(&source.name).is_some_and(|slot| matches!(slot.state, State::Ready(_)));
         let loader = Arc::clone(&self.shelf.loader);
         let module = load(loader, source.clone(), Arc::clone(&shared_state), replaces).await?;
@@ -241,7 +225,7 @@ impl Registry {
         let mut loading = JoinSet::new();
         let mut next = Vec::new();
         for source in modules {
-            let (stamp, shared_state) = (Stamp::of(&source), shelf.shared_state(&source)?);
+            let (stamp, shared_state) = (stamp_of(&source), shelf.shared_state(&source)?);
             let name = source.name.clone();
             let known = self.get(&name);
             let is_same = known.as_ref().is_some_and(|slot| {

@@ -5,7 +5,10 @@ mod connection;
 
 use std::io;
 use std::net::SocketAddr;
+#[cfg(unix)]
 use std::os::fd::AsFd;
+#[cfg(windows)]
+use std::os::windows::io::AsSocket;
 use std::time::Duration;
 
 use tenon_http_server::{Bounds, Serving};
@@ -67,7 +70,10 @@ impl Runtime {
             self.note_operations();
         }
         let address = listener.local_addr().ok();
+        #[cfg(unix)]
         let copy = listener.as_fd().try_clone_to_owned();
+        #[cfg(windows)]
+        let copy = listener.as_socket().try_clone_to_owned();
         let socket = copy.map(|listener| Socket { listener: listener.into(), audience });
         let local = audience == Audience::Local && address.is_some_and(|address| address.ip().is_loopback());
         let (runtime, limits) = (self.clone(), self.limits().clone());
