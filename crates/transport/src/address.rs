@@ -35,6 +35,11 @@ pub enum AddressError {
     /// `unix://` without an absolute path.
     #[error("`{0}` has no absolute path: write unix:///path/to.sock, with three slashes")]
     RelativeSocket(String),
+    /// `unix://` on a system without such sockets.
+    #[error(
+        "`{0}` needs a Unix socket, which Tenon does not have on Windows: write http://127.0.0.1:port, with a token"
+    )]
+    NoSockets(String),
     /// The host is missing, or there are a path or credentials.
     #[error("`{0}` is more or less than http://host:port: credentials, path and query belong elsewhere")]
     Authority(String),
@@ -51,10 +56,12 @@ impl Address {
     ///
     /// # Errors
     ///
-    /// An [`AddressError`] that quotes the text and shows the valid form.
+    /// An [`AddressError`] that quotes the text and shows the valid form. Windows has no Unix sockets here.
     pub fn parse(text: &str) -> Result<Self, AddressError> {
         if let Some(path) = text.strip_prefix("unix://") {
-            return if path.starts_with('/') && path.len() > 1 {
+            return if cfg!(not(unix)) {
+                Err(AddressError::NoSockets(text.to_string()))
+            } else if path.starts_with('/') && path.len() > 1 {
                 Ok(Self::Unix(PathBuf::from(path)))
             } else {
                 Err(AddressError::RelativeSocket(text.to_string()))

@@ -11,7 +11,9 @@ use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, RootCertStore};
-use tokio::net::{TcpStream, UnixStream, lookup_host};
+#[cfg(unix)]
+use tokio::net::UnixStream;
+use tokio::net::{TcpStream, lookup_host};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
@@ -42,7 +44,10 @@ impl Target {
         let failed = |source| SendError::Connect { name: name.to_string(), source };
         match self {
             Self::InProcess(_) => Err(failed(io::ErrorKind::Unsupported.into())),
+            #[cfg(unix)]
             Self::Unix(path) => Ok(Stream::Unix(TokioIo::new(UnixStream::connect(path).await.map_err(failed)?))),
+            #[cfg(not(unix))]
+            Self::Unix(_) => Err(failed(io::ErrorKind::Unsupported.into())),
             Self::Tcp { host, port } => {
                 let addresses = resolve(name, host, *port).await?;
                 Ok(Stream::Tcp(TokioIo::new(tcp(addresses).await.map_err(failed)?)))
@@ -130,6 +135,7 @@ pub fn tls_client() -> io::Result<ClientConfig> {
 /// A connection over any of the transports.
 pub(crate) enum Stream {
     Tcp(TokioIo<TcpStream>),
+    #[cfg(unix)]
     Unix(TokioIo<UnixStream>),
     Tls(Box<TokioIo<TlsStream<TcpStream>>>),
 }
@@ -138,6 +144,7 @@ macro_rules! delegate {
     ($self:ident, $method:ident($($argument:ident),*)) => {
         match $self.get_mut() {
             Self::Tcp(stream) => Pin::new(stream).$method($($argument),*),
+            #[cfg(unix)]
             Self::Unix(stream) => Pin::new(stream).$method($($argument),*),
             Self::Tls(stream) => Pin::new(&mut **stream).$method($($argument),*),
         }
@@ -166,6 +173,7 @@ impl Write for Stream {
     fn is_write_vectored(&self) -> bool {
         match self {
             Self::Tcp(stream) => stream.is_write_vectored(),
+            #[cfg(unix)]
             Self::Unix(stream) => stream.is_write_vectored(),
             Self::Tls(stream) => stream.is_write_vectored(),
         }

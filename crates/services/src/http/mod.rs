@@ -15,3 +15,5 @@ pub(crate) mod query;
 pub(crate) mod serve;
 pub(crate) mod shared;
 pub(crate) mod token;
+#[cfg(unix)]
+mod unix_socket;

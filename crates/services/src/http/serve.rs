@@ -1,10 +1,7 @@
 //! Listening on TCP or a Unix socket, until the stop.
 
-use std::fs;
 use std::io;
 use std::net::SocketAddr;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -13,7 +10,9 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 use tenon_http_server::{Bounds, Budget, Listen, Serve, Serving};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::TcpListener;
+#[cfg(unix)]
+use tokio::net::UnixListener;
 use tokio::sync::watch;
 
 use super::connection;
@@ -21,6 +20,8 @@ use super::guard::{self, Guard};
 use super::metrics::{self, Metrics};
 use super::problem;
 use super::token::{self, Token};
+#[cfg(unix)]
+use super::unix_socket::SocketFile;
 use crate::registry::Answers;
 use crate::{Limits, ServicesError};
 
@@ -50,33 +51,17 @@ pub(crate) fn app(routes: Router, guard: Guard, token: Option<Token>, answers: &
 /// A listening socket.
 pub(crate) enum Listener {
     Tcp(TcpListener),
-    Unix { listener: UnixListener, file: SocketFile },
+    #[cfg(unix)]
+    Unix {
+        listener: UnixListener,
+        file: SocketFile,
+    },
 }
 
 impl Listener {
     pub(crate) async fn tcp(address: SocketAddr) -> Result<Self, ServicesError> {
         let listener = TcpListener::bind(address).await;
         Ok(Self::Tcp(listener.map_err(|source| ServicesError::listen(address.to_string(), source))?))
-    }
-
-    /// A Unix socket with the given mode. It replaces the file of a server that is gone, and fails if one answers.
-    pub(crate) fn unix(path: &Path, mode: u32) -> Result<Self, ServicesError> {
-        let fail = |source| ServicesError::listen(path.display().to_string(), source);
-        remove_stale(path).map_err(fail)?;
-        // Bound under another name and moved once its mode is set, so that no client connects in between.
-        let beside = path.with_extension(format!("{}.new", std::process::id()));
-        let _ = fs::remove_file(&beside);
-        let listener = UnixListener::bind(&beside).map_err(fail)?;
-        let placed = fs::set_permissions(&beside, fs::Permissions::from_mode(mode))
-            .and_then(|()| fs::metadata(&beside))
-            .and_then(|metadata| fs::rename(&beside, path).map(|()| metadata.ino()));
-        match placed {
-            Ok(inode) => Ok(Self::Unix { listener, file: SocketFile { path: path.to_path_buf(), inode } }),
-            Err(error) => {
-                let _ = fs::remove_file(&beside);
-                Err(fail(error))
-            }
-        }
     }
 }
 
@@ -86,6 +71,7 @@ impl Listen for Listener {
     async fn accept(&self) -> io::Result<Self::Connection> {
         Ok(match self {
             Self::Tcp(listener) => Box::new(Listen::accept(listener).await?.0),
+            #[cfg(unix)]
             Self::Unix { listener, .. } => Box::new(Listen::accept(listener).await?),
         })
     }
@@ -96,6 +82,7 @@ impl Listen for Listener {
         }
         match self {
             Self::Tcp(listener) => Listen::close(listener).into_iter().map(|(stream, _)| boxed(stream)).collect(),
+            #[cfg(unix)]
             Self::Unix { listener, file } => {
                 // No new client finds a closing server.
                 drop(file);
@@ -110,32 +97,6 @@ pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
-/// A socket's file, deleted on drop, unless another server has replaced it.
-pub(crate) struct SocketFile {
-    path: PathBuf,
-    inode: u64,
-}
-
-impl Drop for SocketFile {
-    fn drop(&mut self) {
-        if fs::symlink_metadata(&self.path).is_ok_and(|metadata| metadata.ino() == self.inode) {
-            let _ = fs::remove_file(&self.path);
-        }
-    }
-}
-
-fn remove_stale(path: &Path) -> io::Result<()> {
-    let Ok(metadata) = fs::symlink_metadata(path) else { return Ok(()) };
-    if !metadata.file_type().is_socket() {
-        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is a file that is not a socket"));
-    }
-    match std::os::unix::net::UnixStream::connect(path) {
-        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path),
-        Err(error) => Err(error),
-        Ok(_) => Err(io::ErrorKind::AddrInUse.into()),
-    }
-}
-
 /// A running server.
 pub(crate) struct Running {
     serving: Serving,
@@ -147,6 +108,7 @@ impl Running {
     pub(crate) fn start(listener: Listener, app: Router, limits: &Limits) -> Self {
         let address = match &listener {
             Listener::Tcp(listener) => listener.local_addr().ok(),
+            #[cfg(unix)]
             Listener::Unix { .. } => None,
         };
         let bounds = Bounds { max_connections: limits.max_connections, shutdown_timeout: limits.shutdown_timeout };

@@ -11,6 +11,7 @@ use crate::http::guard::Guard;
 use crate::http::serve::Listener;
 
 /// Members of the socket's group may connect, and no other users.
+#[cfg(unix)]
 const SOCKET_MODE: u32 = 0o660;
 
 /// The address of a sidecar.
@@ -33,6 +34,12 @@ impl Listen {
             ServicesError::Config(format!("`{text}` is nowhere to listen: write unix:///run/db.sock or 127.0.0.1:7001"))
         };
         if let Some(path) = text.strip_prefix("unix://") {
+            if cfg!(not(unix)) {
+                return Err(ServicesError::Config(format!(
+                    "`{text}` needs a Unix socket, which Tenon does not have on Windows: write 127.0.0.1:7001, and give \
+                     a bearer token, because every user of the machine reaches it"
+                )));
+            }
             return if path.starts_with('/') && !path.ends_with('/') {
                 Ok(Self::Unix(path.into()))
             } else {
@@ -90,6 +97,11 @@ impl Place {
     /// Listens. Also returns the guard, and the address in the form of `tenon.toml`.
     pub(crate) async fn bind(self) -> Result<(Listener, Guard, String), ServicesError> {
         match self {
+            #[cfg(not(unix))]
+            Self::Unix(path) => {
+                Err(ServicesError::listen(path.display().to_string(), std::io::ErrorKind::Unsupported.into()))
+            }
+            #[cfg(unix)]
             Self::Unix(path) => {
                 let shown = format!("unix://{}", path.display());
                 Ok((Listener::unix(&path, SOCKET_MODE)?, guard_of(false), shown))

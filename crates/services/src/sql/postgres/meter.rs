@@ -1,26 +1,35 @@
 //! Counts what the server sends, and charges it, before sqlx buffers it.
 //!
 //! PostgreSQL sends a row as one message of up to 1 GiB, and sqlx collects the whole message before it returns. So the
-//! connection leads through a Unix socket of this process, on whose other side a task passes on the bytes. It stops at
-//! the limit. The task does not read the bytes, so they may be TLS.
+//! connection leads through a socket of this process (`Door`), on whose other side a task passes on the bytes. It stops
+//! at the limit. The task does not read the bytes, so they may be TLS.
 //!
 //! ```text
-//!  sqlx ─► Unix socket of this process ─► relay, with a meter ─► PostgreSQL
+//!  sqlx ─► socket of this process ─► relay, with a meter ─► PostgreSQL
 //! ```
 
+#[cfg(unix)]
+#[path = "meter/unix.rs"]
+mod door;
+#[cfg(windows)]
+#[path = "meter/windows.rs"]
+mod door;
+
 use std::io;
+#[cfg(unix)]
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sqlx::Connection;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use tenon_http_server::Reservation;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::{TcpStream, UnixListener, UnixStream};
+use tokio::net::TcpStream;
+#[cfg(unix)]
+use tokio::net::UnixStream;
 
-use crate::lease::secret_id;
 use crate::sql::SqlError;
+use door::{Client, Door};
 
 /// Bytes that the server may send between the statements of requests: its catalog, and stored answers.
 const BETWEEN: usize = 64 << 20;
@@ -121,13 +130,10 @@ const _: () = assert!(STEP >= BUFFER);
 /// The system's error when the server cannot be reached, and those of sqlx.
 pub(super) async fn connect(options: &PgConnectOptions) -> Result<(PgConnection, Meter), sqlx::Error> {
     let server = Server::connect(options).await?;
-    let door = Door::open()?;
-    // The host's name stays, for the server's certificate.
-    let inner = options.clone().socket(&door.path);
+    let (door, inner) = Door::open(options).await?;
     let meter = Meter::new();
-    let listener = door.bind(options.get_port())?;
     let relay = async {
-        let client = accept(&listener).await?;
+        let client = door.accept().await?;
         tokio::spawn(relay(client, server, meter.clone()));
         Ok::<_, sqlx::Error>(())
     };
@@ -136,28 +142,19 @@ pub(super) async fn connect(options: &PgConnectOptions) -> Result<(PgConnection,
     Ok((connection, meter))
 }
 
-/// Accepts the connection of this process. Others of the machine could find the socket.
-async fn accept(listener: &UnixListener) -> io::Result<UnixStream> {
-    let own = i32::try_from(std::process::id()).ok();
-    loop {
-        let (stream, _) = listener.accept().await?;
-        let peer = stream.peer_cred()?;
-        if peer.pid().is_none() || peer.pid() == own {
-            return Ok(stream);
-        }
-    }
-}
-
 /// The connection to the server.
 enum Server {
     Tcp(TcpStream),
+    #[cfg(unix)]
     Unix(UnixStream),
 }
 
 impl Server {
     async fn connect(options: &PgConnectOptions) -> io::Result<Self> {
         let (host, port) = (options.get_host(), options.get_port());
+        #[cfg(unix)]
         let folder = options.get_socket().cloned().or_else(|| host.starts_with('/').then(|| PathBuf::from(host)));
+        #[cfg(unix)]
         if let Some(folder) = folder {
             return UnixStream::connect(folder.join(format!(".s.PGSQL.{port}"))).await.map(Self::Unix);
         }
@@ -169,46 +166,16 @@ impl Server {
     }
 }
 
-/// The place of a relay's socket, which has no file on Linux.
-struct Door {
-    path: PathBuf,
-    is_file: bool,
-}
-
-impl Door {
-    fn open() -> io::Result<Self> {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let name = format!("tenon-{}-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed), secret_id()?);
-        if cfg!(target_os = "linux") {
-            return Ok(Self { path: format!("\0{name}").into(), is_file: false });
-        }
-        let path = std::env::temp_dir().join(name);
-        std::os::unix::fs::DirBuilderExt::mode(&mut std::fs::DirBuilder::new(), 0o700).create(&path)?;
-        Ok(Self { path, is_file: true })
-    }
-
-    fn bind(&self, port: u16) -> io::Result<UnixListener> {
-        UnixListener::bind(self.path.join(format!(".s.PGSQL.{port}")))
-    }
-}
-
-impl Drop for Door {
-    fn drop(&mut self) {
-        if self.is_file {
-            let _ = std::fs::remove_dir_all(&self.path);
-        }
-    }
-}
-
 /// Passes on bytes until either side closes its connection, or the meter refuses.
-async fn relay(client: UnixStream, server: Server, meter: Meter) {
+async fn relay(client: Client, server: Server, meter: Meter) {
     match server {
         Server::Tcp(server) => pass(client, server, &meter).await,
+        #[cfg(unix)]
         Server::Unix(server) => pass(client, server, &meter).await,
     }
 }
 
-async fn pass(client: UnixStream, server: impl AsyncRead + AsyncWrite, meter: &Meter) {
+async fn pass(client: Client, server: impl AsyncRead + AsyncWrite, meter: &Meter) {
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = tokio::io::split(server);
     tokio::select! {
@@ -255,6 +222,7 @@ mod tests {
         assert!(matches!(meter.error(), Some(SqlError::Busy)));
     }
 
+    #[cfg(unix)]
     #[tokio::test]
     async fn a_relay_passes_both_ways_and_closes_at_the_limit() {
         let ((mut client, inner), (outer, mut server)) = (UnixStream::pair().unwrap(), UnixStream::pair().unwrap());
