@@ -46,12 +46,15 @@ pub(crate) async fn into_cache(configuration: &Path) -> Result<ExitCode, ServerE
 }
 
 /// Lets other users read a cache. They may not write, so its content stays trusted. Code that only further compiling
-/// would use is removed.
+/// would use is removed. On Windows the cache stays this user's.
 fn open_for_reading(cache: &Path) -> Result<(), ServerError> {
-    use std::os::unix::fs::PermissionsExt;
+    #[cfg(unix)]
     let set = |path: &Path, mode| {
+        use std::os::unix::fs::PermissionsExt;
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(|error| failed(path, error))
     };
+    #[cfg(windows)]
+    let set = |_: &Path, _| Ok(());
     for entry in fs::read_dir(cache).map_err(|error| failed(cache, error))? {
         let path = entry.map_err(|error| failed(cache, error))?.path();
         let is_shared = path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.contains(".shared"));
