@@ -43,6 +43,9 @@ const names = [
   [compiled, "target"],
 ];
 
+/** The addon and the program, which are checked together. */
+const both = ["--package", "tenon-bindings", "--package", "tenon-server"];
+
 await zig();
 for (const name of wanted) await build(name);
 
@@ -53,7 +56,8 @@ async function build(name) {
   const what = values.tests === undefined ? (values.server ? "tenon-server" : "the addon") : "tests";
   say(`${values.command} ${what} for ${name}`);
   const cargo = (verb, before, after = []) => run(...commandOf(target, prepared, verb, before, after));
-  if (values.command !== "build") return void cargo(values.command, packages());
+  if (values.command !== "build")
+    return void cargo(values.command, both, values.command === "clippy" ? ["-Dwarnings"] : []);
   if (values.tests !== undefined) return tests(name, target, prepared);
 
   // A static program and a shared library of musl differ in one flag, which is the last crate's alone.

@@ -2,14 +2,15 @@
 //
 //   node scripts/cross/inspect.mjs <target>...
 //
-// A file for Linux needs no symbol of glibc after 2.28 and no library but the C library's; a file for musl none of glibc's. No file has a
-// path of this machine in it.
+// A file for Linux needs no symbol of glibc after 2.28 and no library but the C library's; a file for musl none of glibc's. A file for macOS
+// runs on version 11, is signed and needs the system's libraries alone, and so does one for Windows. No file has a path of this machine in it.
 import { execFileSync } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { fail, root } from "../setup.mjs";
+import { OLDEST } from "./darwin.mjs";
 import { addonOf, packageOf, targets } from "./targets.mjs";
 
 /** The oldest glibc: Debian 10, RHEL 8. */
@@ -25,7 +26,8 @@ export function inspect(name, file = builtAddon(name)) {
   const target = targets[name];
   refusePaths(file);
   const figures = { bytes: statSync(file).size };
-  if (target.os !== "linux") return figures;
+  if (target.os === "darwin") return { ...figures, ...inspectMacos(file) };
+  if (target.os === "win32") return { ...figures, ...inspectWindows(file) };
   const read = (...args) => execFileSync("readelf", [...args, "-W", file], { encoding: "utf8", maxBuffer: 1 << 28 });
   const expect = (holds, what) => holds || fail(`${file} must ${what}`);
   expect(read("-h").includes(machines[target.cpu]), `be for ${target.cpu}`);
@@ -49,6 +51,45 @@ export function inspect(name, file = builtAddon(name)) {
       `need glibc ${GLIBC.join(".")} at most, not ${newest?.join(".")}`,
     );
   return { ...figures, glibc: newest?.join(".") };
+}
+
+/** Refuses a file that does not load on macOS 11. arm64 loads no file without a signature. */
+function inspectMacos(file) {
+  const headers = dump("--macho", "--private-headers", file);
+  const [, oldest] = /LC_BUILD_VERSION[\s\S]*?minos (\S+)/.exec(headers) ?? [];
+  if (oldest !== OLDEST) fail(`${file} must run on macOS ${OLDEST}, not ${oldest}`);
+  const isSigned = headers.includes("LC_CODE_SIGNATURE");
+  if (/cputype ARM64|ARM64/.test(headers) && !isSigned) fail(`${file} must be signed`);
+  const libraries = [...headers.matchAll(/LC_LOAD_(?:WEAK_)?DYLIB[\s\S]*?name (\S+)/g)].map(([, library]) => library);
+  const others = libraries.filter((library) => !/^\/(?:usr\/lib|System\/Library\/Frameworks)\//.test(library));
+  if (libraries.length === 0 || others.length > 0)
+    fail(`${file} must need the system's libraries alone, not ${others}`);
+  return { oldest, isSigned, libraries };
+}
+
+/** The libraries of Windows 10 that the addon may need. Node exports its functions itself. */
+const windows = new Set([
+  ..."advapi32 bcrypt bcryptprimitives crypt32 dbghelp iphlpapi kernel32 msvcrt ntdll ole32 secur32 shell32 user32".split(
+    " ",
+  ),
+  ..."userenv ws2_32".split(" "),
+]);
+
+/** Refuses a file that needs a library beside the system's, such as MinGW's. */
+function inspectWindows(file) {
+  const libraries = [...dump("--private-headers", file).matchAll(/DLL Name: (\S+)/g)].map(([, name]) =>
+    name.toLowerCase(),
+  );
+  const isOwn = (name) =>
+    name === "node.exe" || name.startsWith("api-ms-win-") || windows.has(name.replace(/\.dll$/, ""));
+  const others = libraries.filter((name) => !isOwn(name));
+  if (libraries.length === 0 || others.length > 0)
+    fail(`${file} must need the system's libraries alone, not ${others}`);
+  return { libraries: [...new Set(libraries)].sort() };
+}
+
+function dump(...args) {
+  return execFileSync("/usr/bin/llvm-objdump-19", args, { encoding: "utf8", maxBuffer: 1 << 28 });
 }
 
 /** Refuses a file that has a path of this machine in it: it would differ on the next one. */

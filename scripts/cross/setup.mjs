@@ -15,18 +15,20 @@ const given = process.argv.slice(2);
 for (const name of given) if (!(name in targets)) fail(`${name} must be one of ${Object.keys(targets).join(", ")}`);
 const wanted = given.length > 0 ? given : Object.keys(targets);
 
-install();
+const families = new Map();
+for (const { family } of wanted.map((name) => targets[name])) families.set(family, await import(`./${family}.mjs`));
+install([...packages, ...[...families.values()].flatMap((family) => family.packages ?? [])]);
 await zig();
 for (const name of wanted) {
   const target = targets[name];
-  const family = await import(`./${target.family}.mjs`);
+  const family = families.get(target.family);
   await family.prepare(target);
   await family.machine?.(name);
 }
 console.log(tools);
 
-function install() {
-  const missing = packages.filter((name) => {
+function install(all) {
+  const missing = all.filter((name) => {
     const { stdout } = spawnSync("dpkg", ["-s", name], { encoding: "utf8" });
     return !stdout?.includes("install ok installed");
   });
