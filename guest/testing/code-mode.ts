@@ -23,6 +23,7 @@ function sources(removals: readonly Removal[], used: Set<Removal>): Plugin {
     "@tenon/sdk": "index.ts",
     "@tenon/sdk/abi": "abi.ts",
     "@tenon/sdk/code-mode": "mcp/code/index.ts",
+    "@tenon/sdk/code-mode-program": "mcp/code/program.ts",
     "@tenon/sdk/web-idl": "web-idl/index.ts",
     "@tenon/sdk/kind-of": "kind-of.ts",
   };

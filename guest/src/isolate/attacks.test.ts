@@ -108,14 +108,14 @@ const isolate: Fence = {
     };
   })(),`,
     ),
-    change("isolate/install.ts", "usage: isolateUsage", "usage: () => [0, 0]"),
+    change("isolate/install.ts", "usage: isolateUsage", "usage: () => [0, 0] as const"),
     change(
       "isolate/install.ts",
       "import { exchangeIsolate, hmac, isolateUsage, openIsolate }",
       "import { evaluate, hmac, openIsolate }",
     ),
-    change("isolate/program.ts", "!GLOBALS.has(name)", "false"),
-    change("code/execute.ts", "this.#isolate.exchange(", "await this.#isolate.exchange("),
+    change("code/program.ts", "!GLOBALS.has(name)", "false"),
+    change("code/execute.ts", "this.#opened?.exchange(", "await this.#opened?.exchange("),
     change("code/execute.ts", "#exchange(text: ToIsolate)", "async #exchange(text: ToIsolate)"),
     change("code/execute.ts", "over = this.#exchange(", "over = await this.#exchange("),
   ],
@@ -127,7 +127,7 @@ const isolate: Fence = {
 const fences: readonly Fence[] = [
   {
     name: "the list of globals",
-    removals: [change("isolate/program.ts", "!GLOBALS.has(name)", "false")],
+    removals: [change("code/program.ts", "!GLOBALS.has(name)", "false")],
     attacks: ["Atomics", "SharedArrayBuffer"].map((name) => ({
       name,
       code: `typeof ${name}`,

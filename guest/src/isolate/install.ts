@@ -5,7 +5,7 @@
 import { exchangeIsolate, hmac, isolateUsage, openIsolate } from "tenon:engine";
 import program from "tenon-isolate:program";
 import { isolateKey } from "@tenon/sdk/abi";
-import type { Isolate } from "@tenon/sdk/code-mode";
+import type { Isolate, OpenIsolate } from "@tenon/sdk/code-mode";
 
 const { Object } = globalThis;
 
@@ -13,13 +13,16 @@ const { Object } = globalThis;
 let isFresh = true;
 openIsolate(program);
 
+const opened: OpenIsolate = {
+  exchange: exchangeIsolate,
+  usage: isolateUsage,
+};
 const isolate: Isolate = {
   open() {
     if (!isFresh) openIsolate(program);
     isFresh = false;
+    return opened;
   },
-  exchange: exchangeIsolate,
-  usage: isolateUsage,
   hmac: (key, data) => hmac(256, key, data),
 };
 

@@ -1,5 +1,14 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { appKey, callsKey, codeModeKey, environmentKey, SECRET_PREFIX, streamKey, toolsKey } from "../abi.ts";
+import {
+  appKey,
+  callsKey,
+  codeModeKey,
+  environmentKey,
+  isolateKey,
+  SECRET_PREFIX,
+  streamKey,
+  toolsKey,
+} from "../abi.ts";
 import type { App } from "../app/app.ts";
 import { checkResponse } from "../app/check.ts";
 import { isBytes } from "../http/bytes.ts";
@@ -67,7 +76,9 @@ async function prepareTools(app: App): Promise<void> {
   if (tools.has(app)) return;
   const { testTools } = await import("../openapi/tools.ts");
   tools.set(app, testTools(app));
-  if (app.mcp?.code) platform[codeModeKey] ??= (await import("../mcp/code/index.ts")).codeMode;
+  if (app.mcp?.code !== true) return;
+  platform[codeModeKey] ??= (await import("../mcp/code/index.ts")).codeMode;
+  platform[isolateKey] ??= (await import("./isolate.ts")).nodeIsolate;
 }
 
 /**

@@ -16,7 +16,7 @@ import type { McpOptions, ProgramLimits, ToolEntry } from "../types.ts";
 import { Confirmations } from "./confirm.ts";
 import { argumentsOf } from "./program-input.ts";
 import { credentialsOf, redact } from "./redact.ts";
-import type { FromIsolate, Isolate, ProgramError, ToIsolate } from "./types.ts";
+import type { FromIsolate, Isolate, OpenIsolate, ProgramError, ToIsolate } from "./types.ts";
 
 /** The outcome of a program. */
 export interface Executed {
@@ -78,7 +78,7 @@ export async function execute(
   const program = programOf(args);
   const limits: ProgramLimits = { ...PROGRAM_LIMITS, ...options.limits };
   const isolate = platform[isolateKey];
-  if (isolate === undefined) throw new Error("execute runs in a component only: try it with tenon dev or tenon run");
+  if (isolate === undefined) throw new Error("execute needs an isolate: tenon build, tenon dev and testApp add it");
   return await new Execution(isolate, program, request, callee, tools, options, limits).run();
 }
 
@@ -97,6 +97,7 @@ class Execution {
   #done: FromIsolate["done"];
   #refused: Executed["refused"];
   readonly #isolate: Isolate;
+  #opened: OpenIsolate | undefined;
   readonly #program: Program;
   readonly #request: Request;
   readonly #callee: Callee;
@@ -131,7 +132,7 @@ class Execution {
         return this.#failed("confirm", "The confirmation is not of this program and this caller, or it has expired.");
       }
     }
-    this.#isolate.open();
+    this.#opened = this.#isolate.open();
     let over = this.#exchange({ run: code, input });
     while (over === undefined && this.#queue.length > 0) {
       const [call, route, given] = this.#queue.shift() as FromIsolate["calls"][number];
@@ -150,7 +151,7 @@ class Execution {
   /** Hands a text to the program, and takes what it says. Returns the outcome when the program is over by it. */
   #exchange(text: ToIsolate): Executed | undefined {
     const { cpuMs, memoryBytes } = this.#limits;
-    const said = this.#isolate.exchange(JSON.stringify(text), cpuMs * 1000, memoryBytes);
+    const said = this.#opened?.exchange(JSON.stringify(text), cpuMs * 1000, memoryBytes) ?? 0;
     const limit = typeof said === "number" ? OVER[said] : said.length > MAX_REQUEST ? "outputBytes" : undefined;
     if (limit !== undefined) return this.#limited(limit);
     const read = typeof said === "string" ? readSaid(said) : undefined;
@@ -255,7 +256,7 @@ class Execution {
   }
 
   #end(result: Executed["result"]): Executed {
-    const [cpuUs] = this.#isolate.usage();
+    const [cpuUs] = this.#opened?.usage() ?? [0];
     return { result, logs: this.#logs, usage: { cpuUs, calls: this.#made }, refused: this.#refused };
   }
 }

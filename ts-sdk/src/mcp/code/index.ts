@@ -1,3 +1,3 @@
 /** Code mode, for the entry of a bundle and for `testApp`. @internal */
 export { codeMode } from "./code-mode.ts";
-export type { FromIsolate, Isolate, ProgramError, ToIsolate } from "./types.ts";
+export type { FromIsolate, Isolate, OpenIsolate, ProgramError, ToIsolate } from "./types.ts";

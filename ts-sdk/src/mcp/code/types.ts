@@ -12,10 +12,16 @@ export interface CodeMode {
   call(params: Members, request: Request, callee: Callee, table: ToolTable, options: McpOptions): Promise<Called>;
 }
 
-/** A second runtime, which shares no object with the app's, and the functions of the engine that a confirmation needs. */
+/** Second runtimes, which share no object with the app's, and the function of the engine that a confirmation needs. */
 export interface Isolate {
-  /** Begins with a new program. */
-  open(): void;
+  /** Begins with a new program. A component has one at a time. */
+  open(): OpenIsolate;
+  /** HMAC with SHA-256. */
+  hmac(key: Uint8Array, data: Uint8Array): Uint8Array;
+}
+
+/** A runtime for one program. */
+export interface OpenIsolate {
   /**
    * Hands a text over, and returns what the program says then, or the number of the reason why it is over: 1 is for time, 2 for memory.
    * Both limits are for everything since `open`.
@@ -23,8 +29,6 @@ export interface Isolate {
   exchange(text: string, cpuUs: number, memoryBytes: number): string | number;
   /** Microseconds and bytes that the program has used. */
   usage(): readonly [cpuUs: number, memoryBytes: number];
-  /** HMAC with SHA-256. */
-  hmac(key: Uint8Array, data: Uint8Array): Uint8Array;
 }
 
 /** A text for the isolate: a program to run, or the answer of a call. */

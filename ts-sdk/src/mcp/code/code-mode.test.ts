@@ -1,0 +1,98 @@
+/** Code mode under `testApp`, where programs run in a context of Node. */
+import { describe, expect, test } from "vitest";
+import { del, field, get, list, ok, post, routes, Type } from "../../index.ts";
+import { testApp } from "../../testing/index.ts";
+
+const Note = Type("Note", { id: field.u32(), text: field.string() });
+let removed: number[] = [];
+const app = testApp(
+  routes(
+    {
+      listNotes: get("/notes", { response: list(Note) }, () => ok([{ id: 1, text: "one" }])),
+      addNote: post("/notes", { body: { text: field.string({ max: 5 }) }, response: Note }, ({ body }) =>
+        ok({ id: 2, ...body }),
+      ),
+      removeNote: del("/notes/{id}", { path: { id: field.u32() } }, ({ path }) => {
+        removed.push(path.id);
+        return ok({});
+      }),
+      echo: get("/echo", (_, req) => ok({ authorization: req.headers.get("authorization") })),
+    },
+    { mcp: { code: true, confirm: ({ method }) => method === "DELETE", limits: { cpuMs: 500, calls: 3 } } },
+  ),
+  { secrets: { MCP_CONFIRM_KEY: "k".repeat(32) } },
+);
+
+async function call(name: string, args: object, headers = {}) {
+  const json = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: args } };
+  const { result, error } = (await app.post("/mcp", { json, headers })).json() as {
+    result?: { structuredContent?: Record<string, never>; content: { text: string }[]; isError?: boolean };
+    error?: { message: string };
+  };
+  return result ?? { structuredContent: undefined, content: [], ...error };
+}
+const execute = async (code: string, more = {}, headers = {}) =>
+  (await call("execute", { code, ...more }, headers)).structuredContent;
+
+test.each([
+  ["export default async ({ n }: { n: number }) => n + (await api.listNotes()).data.length", 8],
+  ["const a: number = 1;\na + 1", 2],
+  ["export default function double() { return input.n * 2 }", 14],
+  ["const { status } = await api.addNote({ body: { text: 'too long' } }); status", 400],
+  ["(await Promise.all([api.listNotes(), api.listNotes()])).length", 2],
+  ["[typeof process, typeof require, typeof fetch, typeof setTimeout, typeof convert]", Array(5).fill("undefined")],
+  ["(await api.echo()).data.authorization", "[credential]"],
+])("%s has the value %j", async (code, value) => {
+  expect(await execute(code, { input: { n: 7 } }, { authorization: "Bearer secret-token" })).toMatchObject({
+    ok: true,
+    value,
+  });
+});
+
+test.each([
+  ["for (;;);", { kind: "limit", limit: "cpuMs" }],
+  ["for (;;) await api.listNotes()", { kind: "limit", limit: "calls" }],
+  ["throw new TypeError('own')", { kind: "thrown", message: "own", name: "TypeError" }],
+  ["const = 1", { kind: "syntax" }],
+  ["import x from 'x'; x", { kind: "syntax" }],
+  ["await new Promise(() => {})", { kind: "thrown" }],
+])("%s fails", async (code, error) => {
+  expect(await execute(code)).toMatchObject({ ok: false, error });
+});
+
+test("programs run at the same time", async () => {
+  const all = await Promise.all([1, 2, 3].map((n) => execute("await api.listNotes(); input", { input: n })));
+  expect(all.map((done) => done?.["value"])).toEqual([1, 2, 3]);
+});
+
+test("a confirmation", async () => {
+  removed = [];
+  const code = "await api.removeNote({ path: { id: 7 } }); 'done'";
+  const asked = (await execute(code)) as unknown as { confirm: { token: string; calls: unknown[] } };
+  expect([asked.confirm.calls, removed]).toEqual([
+    [{ name: "removeNote", method: "DELETE", path: "/notes/7", input: { path: { id: 7 } } }],
+    [],
+  ]);
+  expect(await execute(code, { confirm: asked.confirm.token }, { cookie: "of=another" })).toMatchObject({ ok: false });
+  expect(await execute(code, { confirm: asked.confirm.token })).toMatchObject({ ok: true, value: "done" });
+  expect(removed).toEqual([7]);
+});
+
+describe("the option", () => {
+  test.each([
+    [{ code: "yes" }, '"code" must be true or false'],
+    [{ code: true, confirm: true }, '"confirm" must be a function'],
+    [{ confirm: () => true }, '"confirm" and "limits" need "code: true"'],
+    [{ code: true, limits: { cpu: 1 } }, '"cpu"'],
+    [{ code: true, limits: { cpuMs: 0 } }, '"limits.cpuMs" must be a whole number from 1 on'],
+  ])("%j is refused", (mcp, message) => {
+    expect(() => routes({ one: get("/one", () => ok({})) }, { mcp: mcp as never })).toThrow(message);
+  });
+});
+
+test("search finds signatures", async () => {
+  const { content } = await call("search", { query: "notes" });
+  expect(content[0]?.text).toContain(
+    "api.addNote(input: { body: { text: string } }): Answer<{ id: number; text: string }>;",
+  );
+});
