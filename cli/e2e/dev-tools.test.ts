@@ -45,6 +45,25 @@ describeWith("chromium", "the page of tools", () => {
     expect(complaints).toEqual([]);
   });
 
+  test("searches, and runs a program", async () => {
+    const at = await project("coded", handler(", { mcp: { code: true } }"), `[server]\nport = ${await freePort()}\n`);
+    const { url } = await served(develop(at), "coded");
+    const page = await browser.newPage();
+    await page.goto(`${url}/tools`);
+    await page.getByText("2 tools at POST").waitFor();
+    await page.locator("#headers").fill("authorization: Bearer mine");
+    const tool = (name: string) =>
+      page.locator("#tools > details").filter({ has: page.getByText(name, { exact: true }) });
+    await tool("search").locator("summary").first().click();
+    await tool("search").getByRole("button", { name: "Call" }).click();
+    await page.getByText("api.greet(input: { body: { name: string } })").waitFor();
+    await tool("execute").locator("summary").first().click();
+    const code = "const { data } = await api.greet({ body: { name: 'Grace' } });\ndata.text as string";
+    await tool("execute").locator("textarea").first().fill(code);
+    await tool("execute").getByRole("button", { name: "Call" }).click();
+    await page.getByText('"value": "Grace and Ada"').waitFor();
+  });
+
   test("says how an app gets tools", async () => {
     const at = await project("none", handler(""), `[server]\nport = ${await freePort()}\n`);
     const { url } = await served(develop(at), "none");

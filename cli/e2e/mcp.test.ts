@@ -1,10 +1,8 @@
 /** Tools of the Model Context Protocol: the protocol's own conformance suite, and its clients, on real servers. */
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { createHmac } from "node:crypto";
-import { once } from "node:events";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import {
   Client as CurrentClient,
   StreamableHTTPClientTransport as CurrentTransport,
@@ -14,6 +12,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { describeEach } from "../../testing/needs.ts";
+import { conform } from "./mcp-conformance.ts";
 import { type Kind, type Running, root, startTenon, startWasmtime, tenon } from "./servers.ts";
 
 const project = join(root, "cli/e2e/fixtures/mcp");
@@ -52,21 +51,6 @@ const scenarios = [
   "server-sse-multiple-streams",
   "dns-rebinding-protection",
 ];
-
-/** Runs the whole suite, which fails for scenarios that do not apply; returns its summary, a line for each scenario. */
-async function conform(url: string): Promise<string> {
-  const hook = fileURLToPath(new URL("conformance-on-node-20.mjs", import.meta.url));
-  const program = join(root, "node_modules/@modelcontextprotocol/conformance/dist/index.js");
-  const child = spawn(process.execPath, ["--import", hook, program, "server", "--url", url, "--suite", "all"]);
-  let output = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on("data", (data) => {
-      output += data;
-    });
-  }
-  await once(child, "close");
-  return output.slice(output.indexOf("=== SUMMARY ==="));
-}
 
 function token(sub: string): string {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
