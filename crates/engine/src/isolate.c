@@ -216,11 +216,15 @@ static JSValue said(JSContext *ctx) {
 static JSValue exchange_isolate(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
   double budget;
   uint32_t most;
-  if (!inner) return JS_ThrowPlainError(ctx, "no isolate is open");
   if (JS_ToFloat64(ctx, &budget, argv[1]) || JS_ToUint32(ctx, &most, argv[2])) return JS_EXCEPTION;
   size_t length;
   const char *text = JS_ToCStringLen(ctx, &length, argv[0]);
   if (!text) return JS_EXCEPTION;
+  // After the conversions, which may run code that closes it.
+  if (!inner) {
+    JS_FreeCString(ctx, text);
+    return JS_ThrowPlainError(ctx, "no isolate is open");
+  }
   memory.most = most;
   time.is_limited = true;
   time.budget_ns = budget > 0 && budget < 1e12 ? (uint64_t)budget * NS : 0;
