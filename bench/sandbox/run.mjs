@@ -1,17 +1,17 @@
 // The time and memory of evaluations, beside other sandboxes in the same run:
 //   npm run build && node bench/sandbox/run.mjs [folder]
-// `folder` has the peers: npm install --prefix <folder> quickjs-emscripten isolated-vm. One that cannot be loaded is left out.
-// Each evaluation has an instance, context or isolate of its own, and the source is new in each but for "again".
+// `folder` has the peers: npm install --prefix <folder> quickjs-emscripten workerd isolated-vm@5 (6 and later need a later Node). One that
+// cannot be loaded is left out. Each evaluation has an instance, context or isolate of its own, and the source is new in each but for
+// "again". On a busy machine: nice -n -20 node bench/sandbox/run.mjs.
 import { setMaxListeners } from "node:events";
-import { createRequire } from "node:module";
-import { resolve } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import vm from "node:vm";
 import { Runtime, tool } from "../../cli/dist/index.js";
 import { conditions, record } from "../results.mjs";
+import * as peers from "./peers.mjs";
 
 const [folder = "."] = process.argv.slice(2);
-const require = createRequire(`${resolve(folder)}/package.json`);
+const load = peers.loaderOf(folder);
 const rounds = Number(process.env.ROUNDS ?? 500);
 const source = (n) => `const double = (x) => x * 2; JSON.stringify({ n: double(${n}), list: [1, 2, 3].map(double) })`;
 
@@ -27,15 +27,6 @@ async function measure(call, times = rounds) {
   all.sort((one, other) => one - other);
   return { p50: all[times >> 1], p99: all[Math.floor(times * 0.99)] };
 }
-
-const load = (name) => {
-  try {
-    return require(name);
-  } catch {
-    console.error(`${name} is left out: it cannot be loaded from ${folder}`);
-    return undefined;
-  }
-};
 
 const runtime = await Runtime.create({ modules: {} });
 const sandbox = await runtime.sandbox({
@@ -53,29 +44,27 @@ const row = (name, { p50, p99 }) => rows.push([name, p50.toFixed(3), p99.toFixed
 row("tenon, a new source", await measure((n) => ended(source(n))));
 row("tenon, the same source again", await measure(() => ended(source(1))));
 row("node:vm (no boundary, no limits)", await measure((n) => vm.runInNewContext(source(n))));
-const quickjs = load("quickjs-emscripten");
-if (quickjs !== undefined) {
-  const engine = await quickjs.getQuickJS();
-  row(
-    "quickjs-emscripten, a runtime each (one memory for all)",
-    await measure((n) => engine.evalCode(source(n), { memoryLimitBytes: 64 << 20 })),
-  );
-}
-const ivm = load("isolated-vm");
-if (ivm !== undefined) {
-  const evaluate = async (n) => {
-    const isolate = new ivm.Isolate({ memoryLimit: 64 });
-    const context = await isolate.createContext();
-    await context.eval(source(n), { timeout: 1_000 });
-    isolate.dispose();
-  };
-  row("isolated-vm, an isolate each", await measure(evaluate));
+const quickjs = await peers.quickjs(load);
+if (quickjs !== undefined)
+  row("quickjs-emscripten, a runtime each (one memory for all)", await measure((n) => quickjs.evaluate(source(n))));
+const isolatedVm = peers.isolatedVm(load);
+if (isolatedVm !== undefined) row("isolated-vm, an isolate each", await measure((n) => isolatedVm.evaluate(source(n))));
+const workerd = await peers.workerd(load);
+if (workerd !== undefined) {
+  row("workerd, a loaded worker each, over HTTP", await measure((n) => workerd.evaluate(source(n)), rounds / 2));
+  workerd.close();
 }
 
-const calls = 1_000;
-const began = performance.now();
-await ended(`for (let i = 0; i < ${calls}; i++) await ping(i)`);
-const callUs = ((performance.now() - began) * 1000) / calls;
+/** Measures calls of a function of the program, one after another, in µs. */
+async function measureCalls(run, count = 2_000) {
+  await run(count / 4);
+  const began = performance.now();
+  await run(count);
+  return (((performance.now() - began) * 1000) / count).toFixed(0);
+}
+const calls = [["tenon", await measureCalls((count) => ended(`for (let i = 0; i < ${count}; i++) await ping(i)`))]];
+if (isolatedVm !== undefined) calls.push(["isolated-vm", await measureCalls(isolatedVm.calls)]);
+if (quickjs !== undefined) calls.push(["quickjs-emscripten, on Node's thread", await measureCalls(quickjs.calls)]);
 
 const before = process.memoryUsage().rss;
 const many = 1_000;
@@ -89,6 +78,14 @@ const eachMib = (process.memoryUsage().rss - before) / many / 2 ** 20;
 controller.abort();
 await Promise.all(waiting);
 
+let isolateMib;
+if (isolatedVm !== undefined) {
+  const base = process.memoryUsage().rss;
+  const end = await isolatedVm.wait(200);
+  isolateMib = (process.memoryUsage().rss - base) / 200 / 2 ** 20;
+  end();
+}
+
 const delay = monitorEventLoopDelay({ resolution: 1 });
 const loops = await runtime.sandbox({ limits: { cpuMs: 100, wallMs: 600_000 } });
 delay.enable();
@@ -98,8 +95,11 @@ delay.disable();
 const ms = (nanoseconds) => (nanoseconds / 1e6).toFixed(1);
 record(
   "bench/sandbox",
-  `${conditions}. ${rounds} evaluations one after another. A tool call takes ${callUs.toFixed(0)} µs. Each of ${many} waiting evaluations takes
-${eachMib.toFixed(2)} MiB of resident memory. Beside 64 endless loops, timers of Node are late by ${ms(delay.percentile(50) - 1e6)} ms (p50) and ${ms(delay.percentile(99) - 1e6)} ms (p99).
+  `${conditions}. ${rounds} evaluations one after another. A call of an asynchronous function of the program takes
+${calls.map(([name, us]) => `${us} µs (${name})`).join(", ")}. Each of ${many} waiting evaluations takes ${eachMib.toFixed(2)} MiB of resident memory${
+    isolateMib === undefined ? "" : `, and each of 200 waiting isolates of isolated-vm ${isolateMib.toFixed(2)} MiB`
+  }.
+Beside 64 endless loops, timers of Node are late by ${ms(delay.percentile(50) - 1e6)} ms (p50) and ${ms(delay.percentile(99) - 1e6)} ms (p99).
 
 | source to value | p50 ms | p99 ms |
 |---|---:|---:|
