@@ -129,9 +129,12 @@ impl Evaluations {
         let task = spawn(async move {
             let end = end;
             let (Ok(runtime), Ok(request)) = (runtime, request) else { return };
-            let (parts, body) = runtime.handle(request).await.into_parts();
-            if let Ok(body) = body.collect().await {
-                end.tell((parts.status.as_u16(), body.to_bytes()));
+            let answered = end.meter.counted(async {
+                let (parts, body) = runtime.handle(request).await.into_parts();
+                Some((parts.status.as_u16(), body.collect().await.ok()?.to_bytes()))
+            });
+            if let Some(outcome) = answered.await {
+                end.tell(outcome);
             }
         });
         self.running.add(env, self.last, task.abort_handle());

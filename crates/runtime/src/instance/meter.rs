@@ -155,6 +155,11 @@ impl Meter {
         self.0.reached.get().copied()
     }
 
+    /// Runs a future, and counts the processor time of its polls. The request that it runs counts its own, which is counted once.
+    pub async fn counted<T>(&self, future: impl Future<Output = T>) -> T {
+        counted(Some(self), future).await
+    }
+
     /// Takes the lines of the log.
     #[must_use]
     pub fn take_log(&self) -> Vec<MeterLine> {

@@ -284,10 +284,10 @@ impl Runtime {
         if let Some(meter) = &meter {
             meter.note_out(response.body().len());
         }
-        // A bounded one is read with the answer.
-        let meter = meter.filter(|meter| !meter.is_bounded());
         let held = room.hold(response.body().len()).await;
-        let at_once = matches!(module.reuse, Reuse::Shared(_)) || inline_poll::is_beginning();
+        // A bounded one is read with the answer, and has to have the time of restoring by then.
+        let is_bounded = meter.as_ref().is_some_and(Meter::is_bounded);
+        let at_once = is_bounded || matches!(module.reuse, Reuse::Shared(_)) || inline_poll::is_beginning();
         let module = Arc::clone(module);
         let take_back = async move {
             counted(meter.as_ref(), module.take_back(instance)).await;
