@@ -226,6 +226,23 @@ describe("errors", () => {
     expect([answer.status, answer.text()?.includes("secret"), logged.length]).toEqual([500, false, 1]);
   });
 
+  const http = { type: "http", scheme: "bearer" };
+  it.each<[unknown, string]>([
+    [1, '"openapi": must be an object'],
+    [{ security: [] }, '"security": must be an object'],
+    [{ security: { a: 1 } }, '"security.a": must be an object'],
+    [{ security: { "a b": http } }, '"security.a b": a name must have letters, digits, ".", "_" and "-" only'],
+    [{ security: { a: { type: "key" } } }, '"security.a": "type" must be one of apiKey, http, oauth2'],
+    [{ security: { a: { type: "toString" } } }, '"type" must be one of'],
+    [{ security: { a: { type: "http" } } }, '"security.a": a scheme of type "http" must have "scheme"'],
+    [{ security: { a: { type: "apiKey", name: "x", in: "body" } } }, '"in" must be one of query, header, cookie'],
+    [{ responses: { 4000: null } }, '"responses.4000": a status must be from 100 to 599'],
+    [{ responses: { 402: { a: 1 } } }, '"responses.402": must be a schema, or null for an answer without a body'],
+  ])("refuses %j for the OpenAPI document", (openapi, message) => {
+    expect(() => middleware((_, next) => next(), { openapi } as never)).toThrow(`middleware: "openapi"`);
+    expect(() => middleware((_, next) => next(), { openapi } as never)).toThrow(message);
+  });
+
   it("takes nothing but functions and middleware", () => {
     expect(() => middleware(1 as never)).toThrow("middleware: expects a function");
     const openapi = { responses: {}, tags: [] } as never;

@@ -1,6 +1,7 @@
 import type { Request } from "../http/request.ts";
 import { Response } from "../http/response.ts";
 import { refuseUnknown } from "../schema/unknown.ts";
+import { checkOpenApi } from "./check-openapi.ts";
 import { connect } from "./connect.ts";
 import type { MiddlewareOpenApi } from "./security.ts";
 import type { Empty, Middleware, Next, Passed } from "./types.ts";
@@ -24,7 +25,7 @@ export interface MiddlewareOptions {
  * @example
  * const timed = middleware(async (req, next) => (await next()).header("server-timing", "app"));
  * @param options what it adds to the OpenAPI document
- * @throws TypeError for any argument but a function, and for an unknown option.
+ * @throws TypeError for any argument but a function, for an unknown option, and for what no OpenAPI document can have.
  */
 export function middleware<Adds extends object = Empty, Needs extends object = Empty>(
   run: (request: Request, next: Next, context: Needs) => Passed<Adds> | Promise<Passed<Adds>>,
@@ -33,7 +34,7 @@ export function middleware<Adds extends object = Empty, Needs extends object = E
   if (typeof run !== "function") throw new TypeError("middleware: expects a function (req, next, context) => answer");
   refuseUnknown("middleware", options, ["openapi"]);
   const { openapi } = options;
-  if (openapi) refuseUnknown('middleware: "openapi"', openapi, ["security", "responses"]);
+  if (openapi !== undefined) checkOpenApi(openapi);
   return Object.freeze<Middleware<Adds, Needs>>({
     ...(openapi && { openapi }),
     connect,
