@@ -56,6 +56,14 @@ describe("a script's value", () => {
     expect(resultOf(await sandbox.evaluate(source, { input }))).toEqual(expected);
   });
 
+  test("a refused fetch names the sandbox's option", async () => {
+    await using sandbox = await made({});
+    const source = "fetch('http://192.0.2.1/').catch((error) => error.message)";
+    expect(resultOf(await sandbox.evaluate(source, {}))).toBe(
+      "fetch failed: http://192.0.2.1 is refused: it is not in `outbound.allow` of the sandbox",
+    );
+  });
+
   test("values cross as structured clones, both ways", async () => {
     await using sandbox = await made({ limits: { outputBytes: 1 << 26 } });
     const json = fc.letrec((tie) => ({
