@@ -1,5 +1,5 @@
 import { compileFunction, createContext, runInContext } from "node:vm";
-import { parseSync } from "oxc-parser";
+import { ofBuild } from "./of-build.ts";
 
 /**
  * Runs an ES module that has `await` at its top level, synchronously, because documents are made synchronously. A realm
@@ -39,7 +39,7 @@ ${asFunctionBody(code)}
 
 /** Turns import statements into calls of `require`, and the list of exports into an assignment to `module.exports`. */
 function asFunctionBody(code: string): string {
-  const { staticImports, staticExports } = parseSync("bundle.mjs", code).module;
+  const { staticImports, staticExports } = ofBuild("oxc-parser").parseSync("bundle.mjs", code).module;
   const imports = staticImports.map(({ start, end, moduleRequest }) => ({
     start,
     end,

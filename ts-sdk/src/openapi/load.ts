@@ -2,13 +2,14 @@
 import { builtinModules, createRequire } from "node:module";
 import { basename, dirname, join, relative } from "node:path";
 import { compileFunction } from "node:vm";
-import { type BuildFailure, buildSync, type Message } from "esbuild";
+import type { BuildFailure, Message } from "esbuild";
 import { appKey, buildingKey } from "../abi.ts";
 import type { App } from "../app/app.ts";
 import { kindOf } from "../kind-of.ts";
 import { platform } from "../platform.ts";
 import { runAwaiting } from "./awaiting.ts";
 import { OpenApiError } from "./errors.ts";
+import { ofBuild } from "./of-build.ts";
 import { runTopLevel } from "./run.ts";
 import { SourceGraph } from "./source-graph.ts";
 import { placeOfThrown, type SourcePlace } from "./thrown.ts";
@@ -48,7 +49,7 @@ type Form = "node" | "browser";
 
 function bundleAs(format: "cjs" | "esm", source: string, form: Form = "node"): Bundled {
   const isForBrowsers = form === "browser";
-  const { outputFiles, metafile } = buildSync({
+  const { outputFiles, metafile } = ofBuild("esbuild").buildSync({
     // Relative, because esbuild takes a name with a star for a pattern.
     entryPoints: [`./${basename(source)}`],
     absWorkingDir: dirname(source),

@@ -1,13 +1,6 @@
-import {
-  type Comment,
-  type Expression,
-  type Node,
-  type ObjectPattern,
-  type Program,
-  parseSync,
-  type Statement,
-} from "oxc-parser";
+import type { Comment, Expression, Node, ObjectPattern, Program, Statement } from "oxc-parser";
 import { OpenApiError } from "./errors.ts";
+import { ofBuild } from "./of-build.ts";
 
 /** The origin of a name in a module. */
 export type Binding =
@@ -39,7 +32,7 @@ export interface ModuleNode {
 
 /** Parses a module and lists what it declares, imports and exports. */
 export function parseModule(file: string, text: string): SourceModule {
-  const { program: parsed, comments, errors } = parseSync(file, text);
+  const { program: parsed, comments, errors } = ofBuild("oxc-parser").parseSync(file, text);
   if (errors.length > 0) throw new OpenApiError(`${file}: ${errors[0]?.message}`);
   const names = new Map<string, Binding>();
   const exports = new Map<string, Binding | { from: "name"; name: string }>();

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { globSync } from "tinyglobby";
 import { readManifest } from "./manifest.ts";
+import { ofBuild } from "./of-build.ts";
 import { pnpmPackages } from "./pnpm-workspace.ts";
 
 /**
@@ -35,7 +35,7 @@ function members(root: string, patterns: readonly string[]): string[] {
     const [, not = "", path = ""] = /^(!?)(.*?)\/*$/.exec(pattern) ?? [];
     return `${not}${path}/package.json`;
   });
-  const found = globSync(files, {
+  const found = ofBuild("tinyglobby").globSync(files, {
     cwd: root,
     absolute: true,
     ignore: ["**/node_modules/**"],
