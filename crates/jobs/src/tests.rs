@@ -23,6 +23,7 @@ use crate::{
     migrate,
 };
 
+mod development;
 mod migrations;
 mod reports;
 
