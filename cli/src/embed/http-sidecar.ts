@@ -30,7 +30,7 @@ export interface HttpSidecarOptions {
   readonly logFormat?: "readable" | "json";
 }
 
-/** The defaults of `crates/services/src/proxy/service.rs`, for the help of the command. */
+/** The defaults of `crates/services/http/src/service.rs`, for the help of the command. */
 export const httpSidecarDefaults = { timeoutMs: 30_000, retries: 2, maxBodyBytes: 10 * 1024 * 1024 } as const;
 
 /** A sidecar that adds credentials which modules never see, and forwards allowed requests. */

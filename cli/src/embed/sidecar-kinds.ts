@@ -1,7 +1,7 @@
 /**
  * The kinds of sidecar and their options: the table of the command `tenon sidecar`, its help and completions, of `[sidecars]` in
  * tenon.toml, of the names in `tenon dev`, and of docs/sidecars.md. A new kind is an entry here and one in
- * `crates/services/src/registry.rs`.
+ * `crates/services/src/kinds.rs`.
  */
 import { flag, text, textList, wholeNumber } from "../project/config/kinds.ts";
 

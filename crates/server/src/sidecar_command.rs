@@ -1,4 +1,4 @@
-//! The commands `sidecar sql`, `sidecar kv` and so on, from the table of kinds in `crates/services/src/registry.rs`.
+//! The commands `sidecar sql`, `sidecar kv` and so on, from the table of kinds in `crates/services/src/kinds.rs`.
 
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches, Subcommand, value_parser};

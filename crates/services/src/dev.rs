@@ -7,12 +7,14 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::get;
+use tenon_service::host::{Host, HostSlot};
+use tenon_service::http::guard::Guard;
+use tenon_service::http::serve::{Health, Listener, Running, app};
+use tenon_service::kind::{Answers, Dev, DevOpening};
+use tenon_service::{Limits, ServicesError};
 
-use crate::host::HostSlot;
-use crate::http::guard::Guard;
-use crate::http::serve::{Health, Listener, Running, app};
-use crate::registry::{Answers, Dev, DevOpening, KINDS};
-use crate::{Host, Limits, ServicesError, page};
+use crate::kinds::KINDS;
+use crate::page;
 
 /// Options of the development services.
 #[derive(Clone, Debug)]

@@ -1,14 +1,12 @@
 //! A sidecar's settings: from a program's options, a command line, or a server's configuration.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use tenon_service::{Backend, Kind, Limits, ServicesError, SidecarFiles};
 
-use crate::registry::Kind;
-use crate::{Backend, Limits, ServicesError};
+use crate::kinds::kind_named;
 
 /// A kind of sidecar, its store, and its options. [`Limits`] has the defaults of omitted limits.
 #[derive(Deserialize)]
@@ -38,15 +36,6 @@ pub struct SidecarSettings {
     /// Files of this machine, which no configuration names.
     #[serde(skip)]
     pub files: SidecarFiles,
-}
-
-/// Files of the machine that runs a sidecar.
-#[derive(Clone, Debug, Default)]
-pub struct SidecarFiles {
-    /// PostgreSQL's grammar: `libpg-query.wasm` of the npm package `libpg-query`.
-    pub grammar: Option<PathBuf>,
-    /// The folder of compiled code.
-    pub cache: Option<PathBuf>,
 }
 
 impl SidecarSettings {
@@ -80,7 +69,7 @@ impl SidecarSettings {
     }
 
     fn check(&self) -> Result<&'static Kind, ServicesError> {
-        let kind = Kind::named(&self.kind)?;
+        let kind = kind_named(&self.kind)?;
         (kind.check)(&self.options)?;
         Ok(kind)
     }
@@ -110,23 +99,9 @@ impl SidecarSettings {
     /// not support. The error does not repeat the URL.
     pub fn backend(self) -> Result<Backend, ServicesError> {
         let kind = self.check()?;
-        Backend::new(kind, self)
+        Backend::new(kind, self.url, self.options, self.files)
     }
 }
-
-/// Reads the options of a kind.
-///
-/// # Errors
-///
-/// An unknown option, or one of the wrong type.
-pub(crate) fn options_of<T: DeserializeOwned>(options: &Map<String, Value>) -> Result<T, ServicesError> {
-    T::deserialize(Value::Object(options.clone())).map_err(config)
-}
-
-/// The options of a kind without options.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct NoOptions {}
 
 fn config(error: serde_json::Error) -> ServicesError {
     ServicesError::Config(error.to_string())

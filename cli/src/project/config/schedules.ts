@@ -1,7 +1,7 @@
 import { native } from "../../native.ts";
 
 /**
- * Returns the reason why a text is not a schedule, by the rules of `crates/services/src/cron/schedule.rs`; undefined
+ * Returns the reason why a text is not a schedule, by the rules of `crates/services/cron/src/schedule.rs`; undefined
  * for a valid one.
  */
 export function scheduleProblem(schedule: string): string | undefined {

@@ -1,6 +1,6 @@
 //! Transactions of sidecars that a request has begun. Those that are still open when its instance ends are rolled back.
 //!
-//! A sidecar of SQL names a transaction in a header when it begins and when it ends (`crates/services/src/sql/transactions.rs`).
+//! A sidecar of SQL names a transaction in a header when it begins and when it ends (`crates/services/sql/src/transactions.rs`).
 //! The instance may end in any way: with its answer, by a trap, in time, or because its client has gone.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -9,10 +9,8 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use serde_json::{Value, json};
-
-use crate::host::HostSlot;
-use crate::http::problem::Problem;
-use crate::{Host, SentAgain};
+use tenon_service::host::{Host, HostSlot, SentAgain};
+use tenon_service::http::problem::Problem;
 
 const PAGE: &str = include_str!("page.html");
 

@@ -1,0 +1,73 @@
+//! The runtime's functions that the development services use.
+
+use std::pin::Pin;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use serde::Serialize;
+
+/// A request that a runtime answered recently.
+#[derive(Clone, Debug, Serialize)]
+pub struct RecentRequest {
+    /// The request's id, as in the log.
+    pub id: String,
+    /// When it came, in milliseconds since 1970.
+    pub time: f64,
+    /// The requested module; none for the runtime itself.
+    pub module: Option<String>,
+    /// Such as `GET`.
+    pub method: String,
+    /// The path, without the query.
+    pub path: String,
+    /// The answer's status.
+    pub status: u16,
+    /// The duration in milliseconds.
+    pub duration_ms: f64,
+    /// The number of its recording, while it is kept.
+    pub recording: Option<u64>,
+}
+
+/// A replayed request.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct SentAgain {
+    /// The answer's status.
+    pub status: u16,
+    /// The number of its own recording.
+    pub recording: Option<u64>,
+}
+
+/// A pending replay: resolves to the answer, or the reason why it was not sent.
+pub type SendingAgain = Pin<Box<dyn Future<Output = Result<SentAgain, String>> + Send>>;
+
+/// A runtime, with the functions that the services page and cron use.
+pub trait Host: Send + Sync + 'static {
+    /// Its URL, such as `http://127.0.0.1:3000`.
+    fn url(&self) -> String;
+
+    /// The names of its modules, sorted.
+    fn modules(&self) -> Vec<String>;
+
+    /// The last requests, oldest first.
+    fn recent_requests(&self) -> Vec<RecentRequest>;
+
+    /// A recorded request as JSON, without credentials.
+    fn recorded_request(&self, recording: u64) -> Option<String>;
+
+    /// Replays a recorded request.
+    fn send_again(&self, recording: u64) -> SendingAgain;
+}
+
+/// A slot for the runtime, which starts later.
+#[derive(Clone, Default)]
+pub struct HostSlot(Arc<RwLock<Option<Arc<dyn Host>>>>);
+
+impl HostSlot {
+    /// Sets or removes the runtime.
+    pub fn set(&self, host: Option<Arc<dyn Host>>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = host;
+    }
+
+    /// The runtime; none before it has started.
+    pub fn get(&self) -> Option<Arc<dyn Host>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
