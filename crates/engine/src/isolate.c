@@ -20,6 +20,8 @@ enum {
 // The reasons for which `exchangeIsolate` returns a number in place of a text.
 enum { OUT_OF_TIME = 1, OUT_OF_MEMORY, FAILED };
 
+bool is_opening_isolate;
+
 static JSRuntime *inner;
 static JSContext *inner_context;
 // The function of the program's first text, which takes and returns texts.
@@ -147,7 +149,9 @@ static bool start(const char *source, size_t length) {
   JS_SetModuleLoaderFunc(inner, refuse_import, NULL, NULL);
   JS_SetInterruptHandler(inner, is_over, NULL);
   JS_SetInterruptInterval(inner, STEPS);
+  is_opening_isolate = true;
   inner_context = JS_NewContext(inner);
+  is_opening_isolate = false;
   if (!inner_context) return false;
   JSValue make = JS_Eval(inner_context, source, length, "isolate.js", JS_EVAL_TYPE_GLOBAL | JS_EVAL_FLAG_STRICT);
   JSValue own = JS_NewCFunction(inner_context, evaluate, "evaluate", 2);

@@ -2,11 +2,19 @@
 #include <string.h>
 
 #include "engine.h"
+#include "isolate.h"
 #include "random.h"
 
 uint64_t engine_random(void);
 
-uint64_t engine_random(void) { return host_random(); }
+// The seed that the host gave to the first context.
+static uint64_t seed;
+
+// The build has one seed, which the first context gets. That of an isolate which is opened then follows from it.
+uint64_t engine_random(void) {
+  if (!context) return seed = host_random();
+  return is_building && is_opening_isolate ? seed * 0x9e3779b97f4a7c15 + 1 : host_random();
+}
 
 enum {
   // Up to so many bytes, words are drawn. A list of the host is faster beyond, although it is copied.
