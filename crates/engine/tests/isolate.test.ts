@@ -147,6 +147,22 @@ test("isolates follow one another, and nothing is left of them", () => {
   expect(exchange([false, "1"], engine).answers).toEqual(["Error: no isolate is open"]);
 });
 
+test("an isolate that the build opens draws no random number of its own", () => {
+  let drawn = 0;
+  startEngine(
+    new URL("../engine.wasm", import.meta.url),
+    `import { openIsolate } from "tenon:engine";
+openIsolate(${JSON.stringify(echo)});
+export const handler = { handle() {} };`,
+    {
+      random: () => {
+        drawn++;
+      },
+    },
+  );
+  expect(drawn).toBe(1);
+});
+
 test("promises of a program go on with the next text", () => {
   const engine = engineWith(`() => {
     let resolve, said = "";
