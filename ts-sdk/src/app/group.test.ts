@@ -61,7 +61,7 @@ describe("groups", () => {
       /group\("\/a"\), "use": expects middleware/,
     ],
     ["an unknown option of routes", () => routes({}, { perfix: "/" } as never), /routes: unknown "perfix"/],
-    ["onError that is no function", () => routes({}, { onError: 1 } as never), /"onError" is a function/],
+    ["onError that is no function", () => routes({}, { onError: 1 } as never), /"onError" must be a function/],
     [
       "one name twice",
       () => routes({ a: group("/a", { b: get("", named("a")) }), "a.b": post("/b", named("b")) }),

@@ -14,7 +14,7 @@ export function errorHandler(
   onError: OnError,
   failed: (thrown: unknown, handler: string | undefined) => Response,
 ): AnswerError {
-  if (typeof onError !== "function") throw new TypeError('routes: "onError" is a function');
+  if (typeof onError !== "function") throw new TypeError('routes: "onError" must be a function');
   return async (thrown, request, handler) => {
     try {
       const answer = await onError(thrown, request);
