@@ -2,11 +2,12 @@
 // fresh one (crates/runtime/src/isolation; docs/design.md, "Isolation is compared").
 //
 //   node scripts/isolation.mjs [--requests 10000] [--condition none | no-scan | pressure | fork] [--seed 1]
-//                              [--modules 24] [--round 10000] [--share 4] [--no-javascript] [--kept] [--leave "page 255"]
+//                              [--modules 24] [--round 10000] [--share 4] [--no-javascript] [--kept] [--leave "page 255"] [--record]
 //
 // `--kept` uses the random modules of the repository, and makes no others; `.ci/run` uses it.
 // `--leave` leaves something out when an instance is restored, which the comparison must find: a page or a global of the engine by its
 // number, "field" for one of the host's, or "object" for one of the collector's.
+// `--record` records every request, and replays it at the end of its round.
 // One in `share` requests goes to JavaScript. `pressure` pages memory out; without swap space that affects files only.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -26,6 +27,7 @@ const { values } = parseArgs({
     "no-javascript": { type: "boolean", default: false },
     kept: { type: "boolean", default: false },
     leave: { type: "string", default: "" },
+    record: { type: "boolean", default: false },
   },
 });
 if (!conditions.includes(values.condition)) fail(`there is no condition ${values.condition}: ${conditions.join(", ")}`);
@@ -59,6 +61,7 @@ if (!values.kept && !existsSync(random)) {
 
 say(`Comparing instances for ${values.requests} requests (${values.condition})`);
 const env = { ...process.env, TENON_ISOLATION_JAVASCRIPT: values["no-javascript"] ? "" : component };
+env.TENON_ISOLATION_RECORD = String(values.record);
 if (!values.kept) env.TENON_ISOLATION_FOLDER = random;
 for (const name of ["requests", "condition", "seed", "modules", "round", "share", "leave"]) {
   env[`TENON_ISOLATION_${name.toUpperCase()}`] = values[name];

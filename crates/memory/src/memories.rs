@@ -166,6 +166,19 @@ impl Live {
         }
     }
 
+    /// Computes a digest of the memory. It is the same for equal memories with the same image, on every machine. None when it cannot
+    /// be read.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Live::restore`].
+    #[must_use]
+    pub unsafe fn digest(&self) -> Option<u128> {
+        // SAFETY: the caller's promise.
+        let digest = unsafe { locked(&self.slot).as_mut()?.digest() };
+        digest.ok()
+    }
+
     /// Releases pages that the memory shares with its image. They are mapped again on their next use.
     ///
     /// # Safety

@@ -4,6 +4,8 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
+use xxhash_rust::xxh3::Xxh3;
+
 use crate::content::Pages;
 use crate::faults::Faults;
 use crate::image::Image;
@@ -207,6 +209,40 @@ impl Slot {
             unsafe { self.region.give_back(0, self.accessible)? };
         }
         Ok(())
+    }
+
+    /// Computes a digest of its size, and of the pages that differ from the image or from zeros, with their places. Which pages
+    /// were written makes no difference, so equal memories have equal digests.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Slot::reset`].
+    pub(crate) unsafe fn digest(&mut self) -> io::Result<u128> {
+        let whole = |slot: &Self| {
+            let (at, end) = slot.image_range();
+            [0..at, at..end, end..slot.accessible].into_iter().filter(|part| !part.is_empty()).collect()
+        };
+        let runs: Vec<_> = if self.find_written(false) { self.written.runs.clone() } else { whole(self) };
+        let (at, end) = self.image_range();
+        let content = self.image.as_ref().map(|image| image.content());
+        let mut digest = Xxh3::new();
+        digest.update(&self.accessible.to_le_bytes());
+        for run in runs {
+            assert!(run.end <= self.accessible);
+            for page in run.step_by(PAGE) {
+                // SAFETY: the page is within the accessible part. The caller promises that nobody uses it.
+                let bytes = unsafe { std::slice::from_raw_parts(self.start().add(page), PAGE) };
+                let unchanged = match &content {
+                    Some(content) if (at..end).contains(&page) => content.equals(page - at, bytes)?,
+                    _ => *bytes == ZEROS,
+                };
+                if !unchanged {
+                    digest.update(&page.to_le_bytes());
+                    digest.update(bytes);
+                }
+            }
+        }
+        Ok(digest.digest128())
     }
 
     /// Brings the runs of the slot's own pages up to date: by a scan if there may be others than at the last reset, or if `scans`.

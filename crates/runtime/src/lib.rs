@@ -33,14 +33,15 @@ mod request;
 mod response;
 mod runtime;
 mod server;
+mod tape;
 mod telemetry;
 
 pub use admission::budget::{BudgetPart, Remainder, Remainders};
 pub use config::environment::{SECRET_PREFIX, sidecar_token};
 pub use config::error::ConfigError;
 pub use config::{
-    Allowance, Isolation, LimitKey, Limits, ModuleBudget, ModulePolicy, ModuleSource, RuntimeConfig, TlsFiles,
-    TrustedProxies, WhenSpent,
+    Allowance, Isolation, LimitKey, Limits, ModuleBudget, ModulePolicy, ModuleSource, RecordConfig, RuntimeConfig,
+    TlsFiles, TrustedProxies, WhenSpent,
 };
 pub use error::RuntimeError;
 pub use executor::inline_poll::InlinePoll;
@@ -52,6 +53,7 @@ pub use request::pages::Page;
 pub use response::{BodyError, ResponseBody};
 pub use runtime::{Runtime, SentAgain};
 pub use server::{Server, Socket};
+pub use tape::{Change, Difference, Replayed, Verdict};
 pub use telemetry::recent::RecentRequest;
 /// For programs that serve and do nothing else: it changes the allocator of the whole process.
 pub use tenon_memory::keep_little;

@@ -21,6 +21,7 @@ use http_body_util::BodyExt;
 use prometheus_client::metrics::gauge::Gauge;
 use tenon_code::Compiler;
 use tenon_http_server::{Budget, discard};
+use tenon_tape::Tape;
 use tenon_transport::Transport;
 use wasmtime_wasi_http::WasiBody;
 
@@ -34,7 +35,7 @@ use crate::instance::metering::{UsageListener, UsageListening};
 use crate::module::engine::{SharedEngine, shared_engine};
 use crate::module::inherited::Inherited;
 use crate::module::loader::{Loader, Targets, Turns};
-use crate::module::registry::Registry;
+use crate::module::registry::{Registry, State};
 use crate::module::sidecars;
 use crate::request::client::Client;
 use crate::request::origin::Peer;
@@ -43,6 +44,7 @@ use crate::request::problem::Problem;
 use crate::request::request_id;
 use crate::request::route::Route;
 use crate::response::ResponseBody;
+use crate::tape::{Replayed, Sink, replay};
 use crate::telemetry::exchange::{Exchange, Telemetry};
 use crate::telemetry::metrics::{Format, Metrics, PoolUsage};
 use crate::telemetry::otlp::Otlp;
@@ -69,6 +71,8 @@ struct Shared {
     telemetry: Arc<Telemetry>,
     pages: Pages,
     usage: Arc<UsageListening>,
+    /// Takes recordings of requests.
+    sink: Option<Arc<Sink>>,
     tls: Option<Tls>,
     budget: Budget,
     /// The program that embeds the runtime.
@@ -120,10 +124,15 @@ impl Runtime {
             modules: config.modules.len(),
             trust_compiled: config.trust_compiled,
             turns: Turns::default(),
+            digests: config.replays || config.record.is_some(),
         };
         let registry = Registry::load(loader, config.modules).await?;
         let admission = Admission::new(&limits, Arc::clone(&metrics));
         let otlp = config.otlp_endpoint.as_deref().map(Otlp::start).transpose()?;
+        let sink = config.record.map(|record| Sink::open(record, engine.clone())).transpose()?;
+        if let Some(sink) = &sink {
+            sink.say_unrecordable(&registry.ready());
+        }
         let scheme = if tls.is_some() { "https" } else { "http" };
         let telemetry =
             Arc::new(Telemetry { metrics, recent: Recent::default(), access_log: config.access_log, otlp, scheme });
@@ -141,6 +150,7 @@ impl Runtime {
             telemetry,
             pages,
             usage: Arc::default(),
+            sink,
             tls,
             budget,
             program,
@@ -279,8 +289,11 @@ impl Runtime {
         let _ = tokio::time::timeout(Duration::from_secs(1), settled).await;
     }
 
-    /// Resolves when the traces of all requests that have been answered are sent, if they are sent anywhere.
+    /// Resolves when the traces of all requests that have been answered are sent, and their recordings are written, if there are any.
     pub async fn flush(&self) {
+        if let Some(sink) = &self.shared.sink {
+            sink.flush().await;
+        }
         if let Some(otlp) = &self.shared.telemetry.otlp {
             otlp.flush().await;
         }
@@ -339,6 +352,36 @@ impl Runtime {
             read_to_end(response.into_body()),
         ));
         Ok(sent)
+    }
+
+    /// Replays a recording in a fresh instance of a module, without network and without sidecars. `is_other` takes a module that is
+    /// another build of the same sources, and compares answers only.
+    ///
+    /// # Errors
+    ///
+    /// [`RuntimeError::Config`] when the module is not there or is another one, or its instance fails to start.
+    pub async fn replay(&self, module: &str, tape: Tape, is_other: bool) -> Result<Replayed, RuntimeError> {
+        let refused = |reason: String| RuntimeError::Config(reason);
+        let slot = self.shared.registry.get(module).ok_or_else(|| refused(format!("there is no module {module}")))?;
+        let State::Ready(module) = &slot.state else { return Err(refused(format!("{module} is not loaded"))) };
+        let engine = &self.shared.engine;
+        let replayed = if is_other {
+            replay::against(engine, module, tape).await
+        } else if module.digest == tape.meta.component {
+            replay::strict(engine, module, tape).await
+        } else {
+            return Err(refused("the recording is of another component".to_string()));
+        };
+        replayed.map_err(|failure| refused(format!("it cannot be replayed: {failure:?}")))
+    }
+
+    /// The SHA-256 of a module's component, as recordings name it; None when it is not loaded, or digests are not computed.
+    #[must_use]
+    pub fn component_digest(&self, module: &str) -> Option<[u8; 32]> {
+        match &self.shared.registry.get(module)?.state {
+            State::Ready(module) => Some(module.digest).filter(|digest| *digest != [0; 32]),
+            State::Loading | State::Failed => None,
+        }
     }
 
     /// For development: serves `page` at the exact path `path`, before everything else. None takes it away.

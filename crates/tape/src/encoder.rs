@@ -29,6 +29,7 @@ const WRITE: u8 = 23;
 const CANCEL: u8 = 24;
 const LOG: u8 = 25;
 const LOG_ERROR: u8 = 26;
+const REFUSED: u8 = 27;
 
 /// Headers that are borrowed.
 pub type Fields<'a> = &'a [Field];
@@ -225,6 +226,12 @@ impl Encoder {
         self.writer.data(text);
     }
 
+    /// The end of the guest in the function that it has called.
+    pub fn refused(&mut self, text: &str) {
+        self.writer.kind(REFUSED);
+        self.writer.text(text.as_bytes());
+    }
+
     /// Any event.
     pub fn event(&mut self, event: &Event) {
         match event {
@@ -261,6 +268,7 @@ impl Encoder {
             Event::Write(number, piece, taken) => self.write(*number, piece.as_deref(), *taken),
             Event::Cancel(number) => self.cancel(*number),
             Event::Log(is_error, text) => self.log(*is_error, text),
+            Event::Refused(text) => self.refused(text),
         }
     }
 }
@@ -354,6 +362,7 @@ fn event(reader: &mut Reader<'_>, times: &mut Times) -> Result<Event, TapeError>
             Event::Write(number, piece, taken)
         }
         CANCEL => Event::Cancel(reader.small("call")?),
+        REFUSED => Event::Refused(reader.string("trap")?),
         LOG | LOG_ERROR => Event::Log(kind == LOG_ERROR, reader.data("log")?),
         _ => return Err(TapeError::Wrong("event")),
     })

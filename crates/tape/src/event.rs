@@ -3,10 +3,23 @@
 /// A header's name and its value.
 pub type Field = (String, Vec<u8>);
 
+/// The beginning of the method of a request whose body comes in pieces; the client's method follows.
+pub const BEGIN: &str = ":begin ";
+/// A piece of that body, or none yet.
+pub const PIECE: &str = ":piece";
+/// The end of that body.
+pub const END: &str = ":end";
+/// The end of that body before its end.
+pub const BROKEN: &str = ":broken";
+/// Asks for the next piece of a streamed response.
+pub const NEXT: &str = ":next";
+/// Ends a streamed response.
+pub const CANCEL: &str = ":cancel";
+
 /// A request as the guest gets it (`sdk:core/handler`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
-    /// The method; one that begins with a colon goes on with a streamed body.
+    /// The method; one that begins with a colon is a function of `sdk:core/streams`.
     pub method: String,
     /// The path and the query.
     pub path: String,
@@ -138,6 +151,8 @@ pub enum Event {
     Cancel(u32),
     /// The guest wrote to its log; true for errors.
     Log(bool, Vec<u8>),
+    /// The host ended the guest in the function that it called next; the text has the reason.
+    Refused(String),
 }
 
 impl Event {
@@ -161,6 +176,7 @@ impl Event {
             Self::Write(..) => "write",
             Self::Cancel(_) => "cancelled call",
             Self::Log(..) => "log",
+            Self::Refused(_) => "end by the host",
         }
     }
 }

@@ -76,6 +76,7 @@ fn event() -> impl Strategy<Value = Event> {
         (number(), body(), proptest::option::of(number()))
             .prop_map(|(number, piece, taken)| Event::Write(number, piece, taken)),
         number().prop_map(Event::Cancel),
+        ".{0,20}".prop_map(Event::Refused),
         (any::<bool>(), proptest::collection::vec(any::<u8>(), 0..40))
             .prop_map(|(error, text)| Event::Log(error, text)),
     ]

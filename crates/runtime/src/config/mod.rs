@@ -6,6 +6,7 @@ pub(crate) mod error;
 mod limits;
 mod outbound;
 mod policy;
+mod record;
 pub(crate) mod tls;
 mod trusted_proxies;
 
@@ -23,6 +24,7 @@ pub use limits::{LimitKey, Limits};
 pub(crate) use limits::{count, ms, size};
 pub(crate) use outbound::transport_config;
 pub use policy::ModulePolicy;
+pub use record::RecordConfig;
 pub use trusted_proxies::TrustedProxies;
 
 /// Extension of a file of code that was compiled ahead of time.
@@ -138,6 +140,10 @@ pub struct RuntimeConfig {
     /// `load_timeout_ms` and `compile_memory_bytes`. Empty compiles on a thread of this process, which has no bound of
     /// memory, and which is left behind when its time is over.
     pub compiler: Vec<OsString>,
+    /// Records requests.
+    pub record: Option<RecordConfig>,
+    /// Computes the digests of components, which [`crate::Runtime::replay`] compares with those of recordings. Recording does so, too.
+    pub replays: bool,
     /// The fence between modules that a test takes out.
     #[cfg(test)]
     pub(crate) without: Option<crate::crossing::fence::Fence>,

@@ -8,6 +8,7 @@ use crate::config::{Limits, size};
 use crate::instance::log_budget::LogBudget;
 use crate::instance::meter::Meter;
 use crate::request::origin::Origin;
+use crate::tape::Seam;
 use crate::telemetry::recording::Recording;
 
 /// The facts of a request that its calls and log lines bear.
@@ -22,6 +23,8 @@ pub(crate) struct Caller {
     pub(crate) recording: Option<Arc<Recording>>,
     /// The bytes that it may still cause in the log.
     pub(crate) log: LogBudget,
+    /// Where its values come from, and who notes them.
+    pub(crate) seam: Seam,
     /// Counts its use, for the embedding program or a budget.
     pub(crate) meter: Option<Meter>,
 }
@@ -41,6 +44,7 @@ impl Caller {
             origin: Origin::default(),
             recording: None,
             log,
+            seam: Seam::Live,
             meter: None,
         }
     }

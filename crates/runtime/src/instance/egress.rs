@@ -70,7 +70,7 @@ impl Egress {
         let Self { shared_state, module, caller, calls, transactions, account: _ } = self;
         // The recording is the request's own, and nothing of it can be read by a guest.
         // `GuestLog` has the same budget for the log.
-        let Caller { request_id, traceparent, origin, recording: _, log: _, meter: _ } = caller;
+        let Caller { request_id, traceparent, origin, recording: _, log: _, seam: _, meter: _ } = caller;
         Observed {
             shared_state: Arc::as_ptr(shared_state).addr(),
             module: Arc::as_ptr(module).addr(),

@@ -8,13 +8,12 @@ use std::time::Instant;
 
 use wasmtime::component::{HasData, Linker, Resource, ResourceTable};
 use wasmtime_wasi::cli::WasiCliCtxView;
-use wasmtime_wasi::clocks::{WasiClocks, WasiClocksCtxView, WasiClocksView};
+use wasmtime_wasi::clocks::{WasiClocksCtxView, WasiClocksView};
 use wasmtime_wasi::p2::DynPollable;
 use wasmtime_wasi::p2::bindings::cli::environment;
 use wasmtime_wasi::p2::bindings::clocks::{monotonic_clock, wall_clock};
 use wasmtime_wasi::p2::bindings::random;
 use wasmtime_wasi::p3::bindings as p3;
-use wasmtime_wasi::random::WasiRandom;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
@@ -28,6 +27,7 @@ use crate::instance::guest_log::GuestLog;
 use crate::instance::holding;
 use crate::instance::meter::Meter;
 use crate::instance::shared_state::SharedState;
+use crate::tape::Seam;
 use crate::telemetry::module_info::ModuleInfo;
 
 /// Random bytes that a guest gets by one call at most, which traps beyond.
@@ -51,6 +51,8 @@ pub(crate) struct Host {
     tasks: Charge,
     /// Where the monotonic clock starts.
     started: Instant,
+    /// Where the values of the request come from. Egress has none: it keeps its caller until the next request.
+    pub(crate) seam: Seam,
     /// True when the instance has used an interface that may leave state here, such as a handle.
     touched: bool,
     /// True when the instance is as good as new.
@@ -60,7 +62,8 @@ pub(crate) struct Host {
 impl Host {
     /// No files, no sockets, no arguments: the environment that was configured, and log lines that lead to the module and
     /// the request.
-    pub(crate) fn new(shared_state: &Arc<SharedState>, module: &Arc<ModuleInfo>, caller: Caller) -> Self {
+    pub(crate) fn new(shared_state: &Arc<SharedState>, module: &Arc<ModuleInfo>, mut caller: Caller) -> Self {
+        let seam = std::mem::take(&mut caller.seam);
         let limits = &shared_state.limits;
         let masks = Arc::clone(&shared_state.masks);
         let log = GuestLog::new(Arc::clone(module), masks, &caller);
@@ -95,6 +98,7 @@ impl Host {
             resources,
             tasks,
             started,
+            seam,
             touched: false,
             restored: false,
         }
@@ -133,6 +137,7 @@ impl Host {
     /// for another one.
     fn lend(&mut self) {
         self.touched = true;
+        self.seam.spoil("the module uses interfaces of WASI that are not recorded");
         let has_room = self.hold(RESOURCE_BYTES).is_ok();
         self.table.set_max_capacity(if has_room { size(self.egress.limits().max_resources) } else { 0 });
     }
@@ -168,10 +173,12 @@ impl Host {
         self.calls.clear();
         self.egress.end();
         self.log.end();
+        self.seam = Seam::Live;
     }
 
     /// The instance goes on with another request.
-    pub(crate) fn begin(&mut self, caller: Caller) {
+    pub(crate) fn begin(&mut self, mut caller: Caller) {
+        self.seam = std::mem::take(&mut caller.seam);
         if self.restored {
             self.started = Instant::now();
         }
@@ -220,11 +227,12 @@ impl Host {
             touched,
             resources: _,
             tasks: _,
+            seam: _,
             restored: _,
         } = self;
         // `wasi` has the environment, the log, and random numbers that nobody can foresee; the seeds of those that somebody could
         // are given out by interfaces that touch the host only. `http` has a limit, and nothing that changes it. `restored`
-        // makes `begin` set `started`. `resources` and `tasks` are parts of `account`.
+        // makes `begin` set `started`. `seam` is the request's own. `resources` and `tasks` are parts of `account`.
         let environment = WasiCliCtxView { ctx: wasi.cli(), table }.get_environment().unwrap_or_default();
         let (budgets, denied) = bounds.observed();
         let observed = Observed {
@@ -247,9 +255,9 @@ pub(crate) fn link(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     wasmtime_wasi::p2::add_to_linker_async(linker)?;
     wasmtime_wasi_http::p2::add_only_http_to_linker_async(linker)?;
     linker.allow_shadowing(true);
-    random::random::add_to_linker::<Host, WasiRandom>(linker, |host| host.wasi.random())?;
+    random::random::add_to_linker::<Host, Random>(linker, |host| host)?;
     environment::add_to_linker::<Host, Environment>(linker, |host| host)?;
-    wall_clock::add_to_linker::<Host, WasiClocks>(linker, Host::clocks_alone)?;
+    wall_clock::add_to_linker::<Host, Wall>(linker, |host| host)?;
     monotonic_clock::add_to_linker::<Host, Monotonic>(linker, |host| host)?;
     holding::link(linker)?;
     linker.allow_shadowing(false);
@@ -276,9 +284,15 @@ impl HasData for Environment {
 
 impl environment::Host for Host {
     fn get_environment(&mut self) -> wasmtime::Result<Vec<(String, String)>> {
+        if let Some(player) = self.seam.player() {
+            return player.environment();
+        }
         // The facts first: a request that asks for one of them finds it soon.
         let mut variables = self.egress.origin_variables();
         variables.extend(self.cli().get_environment()?);
+        // Secrets are marked and replaced before anything is written (`tape::masked`).
+        let each = variables.iter().map(|(name, value)| (name.as_str(), value.as_str(), false));
+        self.seam.note(|tape| tape.environment(variables.len(), each));
         Ok(variables)
     }
 
@@ -305,6 +319,61 @@ impl p3::cli::environment::Host for Host {
     }
 }
 
+/// Random values.
+struct Random;
+
+impl HasData for Random {
+    type Data<'a> = &'a mut Host;
+}
+
+impl random::random::Host for Host {
+    fn get_random_bytes(&mut self, length: u64) -> wasmtime::Result<Vec<u8>> {
+        if let Some(player) = self.seam.player() {
+            return player.random_bytes(length);
+        }
+        let bytes = random::random::Host::get_random_bytes(self.wasi.random(), length);
+        let bytes = self.seam.refused(bytes)?;
+        self.seam.note(|tape| tape.random_bytes(&bytes));
+        Ok(bytes)
+    }
+
+    fn get_random_u64(&mut self) -> wasmtime::Result<u64> {
+        if let Some(player) = self.seam.player() {
+            return player.random_number();
+        }
+        let number = random::random::Host::get_random_u64(self.wasi.random())?;
+        self.seam.note(|tape| tape.random_number(number));
+        Ok(number)
+    }
+}
+
+/// The wall clock.
+struct Wall;
+
+impl HasData for Wall {
+    type Data<'a> = &'a mut Host;
+}
+
+/// Nanoseconds of a second.
+const SECOND: u64 = 1_000_000_000;
+
+impl wall_clock::Host for Host {
+    fn now(&mut self) -> wasmtime::Result<wall_clock::Datetime> {
+        if let Some(player) = self.seam.player() {
+            let now = player.wall()?;
+            return Ok(wall_clock::Datetime { seconds: now / SECOND, nanoseconds: (now % SECOND) as u32 });
+        }
+        let now = wall_clock::Host::now(&mut self.clocks_alone())?;
+        let nanoseconds = now.seconds.saturating_mul(SECOND).saturating_add(now.nanoseconds.into());
+        self.seam.note(|tape| tape.wall(nanoseconds));
+        Ok(now)
+    }
+
+    fn resolution(&mut self) -> wasmtime::Result<wall_clock::Datetime> {
+        wall_clock::Host::resolution(&mut self.clocks_alone())
+    }
+}
+
 /// The monotonic clock: the time since the request began, or since the first request to an instance that is shared.
 struct Monotonic;
 
@@ -314,7 +383,12 @@ impl HasData for Monotonic {
 
 impl monotonic_clock::Host for Host {
     fn now(&mut self) -> wasmtime::Result<monotonic_clock::Instant> {
-        Ok(u64::try_from(self.started.elapsed().as_nanos())?)
+        if let Some(player) = self.seam.player() {
+            return player.monotonic();
+        }
+        let now = u64::try_from(self.started.elapsed().as_nanos())?;
+        self.seam.note(|tape| tape.monotonic(now));
+        Ok(now)
     }
 
     fn resolution(&mut self) -> wasmtime::Result<monotonic_clock::Duration> {

@@ -14,6 +14,7 @@ use bytes::Bytes;
 use http::Request;
 use http_body_util::{BodyExt, Full};
 use tenon_fixtures::random::{self, DIRTY, Numbers, USED};
+use tenon_tape::{Tape, TapeFolder};
 use tenon_transport::{Address, Sidecar};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
@@ -21,10 +22,11 @@ use tokio::task::JoinSet;
 
 use super::probe::{Leave, Probe};
 use super::requests::{in_javascript, to_random, to_streams, to_throws};
-use crate::config::{Limits, ModuleSource, RuntimeConfig};
+use crate::config::{Limits, ModuleSource, RecordConfig, RuntimeConfig};
 use crate::executor::inline_poll::InlinePoll;
 use crate::module::{Module, Reuse};
 use crate::runtime::Runtime;
+use crate::tape::Verdict;
 
 /// Requests at once, which is more than there are instances.
 const AT_ONCE: usize = 12;
@@ -50,6 +52,8 @@ pub(super) struct Campaign {
     pub(super) javascript: Option<PathBuf>,
     pub(super) share: u64,
     pub(super) leave: Option<Leave>,
+    /// Records every request, and replays it at the end of its round.
+    pub(super) records: bool,
 }
 
 /// The result of a campaign.
@@ -80,7 +84,10 @@ pub(super) struct Outcome {
     pub(super) unusable: u64,
     /// Modules that share their code with an earlier one.
     pub(super) sharing: u64,
-    /// Differences to a fresh instance.
+    /// Requests that were recorded and replayed, and those of them whose memory was compared as well.
+    pub(super) replayed: u64,
+    pub(super) replayed_memories: u64,
+    /// Differences to a fresh instance, and of replays.
     pub(super) differences: Vec<String>,
 }
 
@@ -177,6 +184,9 @@ impl Round {
                 .map(|(name, value)| (name.into(), value.into()))
                 .into(),
             limits: limits(),
+            record: campaign
+                .records
+                .then(|| RecordConfig { share: 1.0, ..RecordConfig::new(folder.path().join("tapes")) }),
             // Code that is mapped from a file, or in memory.
             cache: numbers.one_in(2).then(|| folder.path().join("code")),
             ..RuntimeConfig::default()
@@ -281,6 +291,32 @@ impl Round {
             outcome.made += made;
             outcome.differences.extend(differences);
         }
+        if campaign.records {
+            self.replay(outcome).await;
+        }
+    }
+
+    /// Replays everything that was recorded.
+    async fn replay(&self, outcome: &mut Outcome) {
+        self.runtime.flush().await;
+        let path = self._folder.path().join("tapes");
+        let mut tapes = TapeFolder::open(&path, RecordConfig::MAX_BYTES, None).unwrap();
+        for file in tapes.files().collect::<Vec<_>>() {
+            let bytes = tapes.read(&file.name).expect("the file is there");
+            if [SECRET.as_bytes(), b"secretsecret"].iter().any(|secret| memchr::memmem::find(&bytes, secret).is_some())
+            {
+                outcome.differences.push(format!("{} has a secret", file.name));
+            }
+            let tape = Tape::read(&bytes).unwrap();
+            let module = tape.meta.module.clone();
+            let replayed = self.runtime.replay(&module, tape, false).await.unwrap();
+            outcome.replayed += 1;
+            outcome.replayed_memories += u64::from(replayed.compared_memory);
+            if replayed.verdict != Verdict::Same {
+                outcome.differences.push(format!("{module}, replayed: {:?}", replayed.verdict));
+            }
+        }
+        tapes.remove_to(0, std::time::SystemTime::now()).unwrap();
     }
 }
 

@@ -28,6 +28,7 @@ fn short() -> Campaign {
         javascript: None,
         share: 4,
         leave: None,
+        records: false,
     }
 }
 
@@ -48,6 +49,13 @@ fn each_instance_is_what_a_fresh_one_is() {
     let outcome = tokio().block_on(short().run());
     is_sound(&outcome);
     assert!(outcome.sharing > 0, "{outcome:?}");
+}
+
+#[test]
+fn each_recorded_request_is_replayed_to_the_byte() {
+    let outcome = tokio().block_on(Campaign { records: true, ..short() }.run());
+    is_sound(&outcome);
+    assert!(outcome.replayed > 500 && outcome.replayed_memories > 100, "{outcome:?}");
 }
 
 /// The comparison finds the omitted parts.
@@ -145,6 +153,7 @@ fn campaign() {
         javascript: Some(javascript).filter(|path| !path.is_empty()).map(Into::into),
         share: setting("SHARE", 4),
         leave: leave(&setting("LEAVE", String::new())),
+        records: setting("RECORD", false),
     };
     let began = Instant::now();
     let condition: String = setting("CONDITION", "none".to_string());
@@ -171,6 +180,7 @@ fn campaign() {
         "{condition}: {difference} in {} comparisons ({} of restored instances, {} of made ones)\n\
          {} requests ({} to JavaScript, {} given up) to {} modules ({} restorable, {} more unusable) in {seconds:.0} s, seed {}\n\
          {} streamed answers, {} of them left before their end\n\
+         {} requests were recorded and replayed, {} of them with their memory\n\
          {} requests ended before they asked for an instance, {} before they had it\n\
          answers by status: {:?}",
         outcome.restored + outcome.made,
@@ -185,6 +195,8 @@ fn campaign() {
         campaign.seed,
         outcome.streamed,
         outcome.left,
+        outcome.replayed,
+        outcome.replayed_memories,
         (outcome.requests + outcome.last).saturating_sub(outcome.asked),
         outcome.asked.saturating_sub(outcome.restored + outcome.made),
         outcome.statuses,

@@ -27,6 +27,8 @@ pub(crate) struct Loader {
     /// How many modules there are at the start.
     pub(crate) modules: usize,
     pub(crate) turns: Turns,
+    /// Reports whether the digests of components are computed.
+    pub(crate) digests: bool,
 }
 
 impl Loader {

@@ -33,12 +33,15 @@ use crate::instance::caller::Caller;
 use crate::instance::shared_state::SharedState;
 use crate::module::engine::{Abi, Clock, SharedEngine};
 use crate::module::loader::{Loader, Target};
+use crate::tape::component::{self, ComponentDigest};
 use crate::telemetry::module_info::{ModuleInfo, Warnings};
 use crate::telemetry::source_map::SourceMap;
 
 /// A served component.
 pub(crate) struct Module {
     pub(crate) info: Arc<ModuleInfo>,
+    /// The digest of its component; zeros when it is not computed.
+    pub(crate) digest: ComponentDigest,
     /// The clock of its engine.
     clock: Arc<Clock>,
     /// Its permissions and limits.
@@ -169,10 +172,19 @@ impl Module {
             }
             (Isolation::Request, _) => Reuse::Never,
         };
+        let digest = match &source.bytes {
+            _ if !loader.digests => ComponentDigest::default(),
+            Some(bytes) => component::digest(&**bytes).map_err(|error| read_error(source, error))?,
+            None => {
+                let file = tenon_code::opened(&source.path).map_err(|error| read_error(source, error))?;
+                component::digest(file).map_err(|error| read_error(source, error))?
+            }
+        };
         let metrics = shared_state.metrics.module(&name);
         let source_map = if source.bytes.is_none() { SourceMap::beside(&source.path) } else { SourceMap::none() };
         Ok(Self {
             info: Arc::new(ModuleInfo { name: name.into(), metrics, source_map, warnings: Warnings::default() }),
+            digest,
             clock: Arc::clone(clock),
             shared_state: Arc::clone(shared_state),
             entry,
@@ -236,6 +248,7 @@ impl Module {
 
     /// Takes an instance back that has served a request, and keeps it if it may serve another one, as it is or restored.
     pub(crate) async fn take_back(&self, mut instance: Instance) {
+        instance.note_memory();
         let Reuse::Restored(warm, slots) = &self.reuse else { return self.keep(instance) };
         #[cfg(test)]
         let left_out = self.probe.get().and_then(|probe| probe.leave_out(&mut instance));

@@ -85,6 +85,11 @@ impl Client {
         Origin::of(self.peer, parts, trusted)
     }
 
+    /// Reports whether it is believed when it asks for a recording: a trusted proxy, or the program itself.
+    pub(crate) fn may_ask(&self, trusted: &TrustedProxies) -> bool {
+        self.peer.is_none_or(|peer| trusted.contain(peer.address))
+    }
+
     /// Room for one more request, by its head.
     ///
     /// # Errors

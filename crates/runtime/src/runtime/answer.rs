@@ -40,6 +40,7 @@ use crate::request::problem::Problem;
 use crate::request::route::{Route, below_prefix, with_path};
 use crate::request::target::{Target, name_host};
 use crate::response::ResponseBody;
+use crate::tape::Seam;
 use crate::telemetry::exchange::Exchange;
 use crate::telemetry::metrics::{Count, Format};
 use tenon_http_server::discard;
@@ -87,6 +88,9 @@ impl Runtime {
             }
         };
         let module = &module;
+        if let Some(sink) = &self.shared.sink {
+            exchange.recorder = sink.begin(module, &exchange.id, &parts, client.may_ask(&self.shared.trusted_proxies));
+        }
         if let Err(problem) = within_budget(&slot, module) {
             discard(&parts.headers, body).await;
             return Err(problem);
@@ -431,6 +435,7 @@ pub(super) fn caller_of(module: &Module, exchange: &Exchange, origin: Origin) ->
         origin,
         recording: exchange.recording.clone(),
         log: LogBudget::new(size(module.shared_state.limits.max_log_bytes)),
+        seam: exchange.recorder.clone().map_or(Seam::Live, Seam::Recorded),
         meter: None,
     }
 }

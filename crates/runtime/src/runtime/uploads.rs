@@ -29,6 +29,7 @@ use crate::request::client::{Client, Room};
 use crate::request::origin::Origin;
 use crate::request::problem::Problem;
 use crate::response::ResponseBody;
+use crate::tape::Seam;
 use crate::telemetry::exchange::Exchange;
 
 impl Runtime {
@@ -48,7 +49,8 @@ impl Runtime {
             return Ok(takes);
         }
         let permit = admitted(module, self.shared.admission.admit(&slot.permits)).await?;
-        let caller = caller_of(module, exchange, Origin::default());
+        // No part of the request.
+        let caller = Caller { seam: Seam::Live, ..caller_of(module, exchange, Origin::default()) };
         let (runtime, its_module) = (self.clone(), Arc::clone(module));
         let asking = async move {
             let asked = async {

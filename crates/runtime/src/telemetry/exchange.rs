@@ -7,6 +7,7 @@ use http::uri::PathAndQuery;
 use http::{HeaderValue, Method, Request, StatusCode};
 
 use crate::request::request_id;
+use crate::tape::Recorder;
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::module_info::ModuleInfo;
 use crate::telemetry::otlp::{Answered, Otlp, Span};
@@ -47,6 +48,8 @@ pub(crate) struct Exchange {
     pub(crate) listed: bool,
     /// The recording of the request, in development.
     pub(crate) recording: Option<Arc<Recording>>,
+    /// Records the request for a replay.
+    pub(crate) recorder: Option<Arc<Recorder>>,
     finished: bool,
 }
 
@@ -69,6 +72,7 @@ impl Exchange {
             span,
             listed: true,
             recording: telemetry.recent.begin(request),
+            recorder: None,
             finished: false,
         }
     }
@@ -81,6 +85,9 @@ impl Exchange {
     fn note(&mut self, status: StatusCode) {
         self.finished = true;
         let duration = self.started.elapsed();
+        if let Some(recorder) = self.recorder.take() {
+            recorder.answered(status, duration);
+        }
         let module = self.module.take();
         match &module {
             Some(module) => module.metrics.answered(&self.method, status, duration),

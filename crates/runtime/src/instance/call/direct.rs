@@ -5,6 +5,7 @@ use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, HOST};
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use tenon_abi::{BODY, BODY_STREAMED, BODY_WHOLE};
+use tenon_tape as tape;
 use wasmtime::Store;
 
 use super::direct_entry::DirectExports;
@@ -16,6 +17,7 @@ use crate::config::{Limits, size};
 use crate::instance::egress::is_forbidden;
 use crate::instance::host::Host;
 use crate::request::target::host_of;
+use crate::tape::replay::trap;
 
 /// The failure of a response whose body is too large.
 pub(crate) const TOO_LARGE: &str = "the handler answered with more than max_response_bytes";
@@ -53,10 +55,8 @@ pub(crate) enum Next {
 /// Calls an instance. The request's URI holds path and query as the module is to see them.
 pub(crate) async fn call(instance: &mut Instance, request: Request<Bytes>, limits: &Limits) -> Result<Called, Failure> {
     let head = request.method() == Method::HEAD;
-    let (exports, store) = exports_of(instance)?;
-    let called = exports.handler.call_handle(store, &lower(request)).await;
-    let can_stream = exports.streams.is_some();
-    let record = called.map_err(|error| instance.failure(error))?;
+    let record = enter(instance, &Entry::Handle(lower(request))).await?;
+    let can_stream = exports_of(instance)?.0.streams.is_some();
     lift_answer(record, can_stream, head, limits)
 }
 
@@ -71,9 +71,8 @@ pub(crate) async fn takes_pieces(instance: &mut Instance) -> Result<bool, Failur
 pub(crate) async fn begin(instance: &mut Instance, request: Request<()>, limits: &Limits) -> Result<Called, Failure> {
     let head = request.method() == Method::HEAD;
     let handler::Request { method, path_with_query, headers, .. } = lower(request.map(|()| Bytes::new()));
-    let (streams, store) = streams_of(instance)?;
-    let called = streams.call_begin(store, &streams::Request { method, path_with_query, headers }).await;
-    lift_answer(record_of(instance, called)?, true, head, limits)
+    let begin = Entry::Begin(streams::Request { method, path_with_query, headers });
+    lift_answer(enter(instance, &begin).await?, true, head, limits)
 }
 
 /// Gives an instance more of the request's body, before it has answered.
@@ -83,7 +82,7 @@ pub(crate) async fn give(
     head: bool,
     limits: &Limits,
 ) -> Result<Called, Failure> {
-    lift_answer(give_part(instance, given).await?, true, head, limits)
+    lift_answer(enter(instance, &given.into()).await?, true, head, limits)
 }
 
 /// The call by which a streamed response goes on.
@@ -96,14 +95,11 @@ pub(crate) enum Step {
 
 /// Asks for the next piece of a streamed response. The instance waits about a second for it at most.
 pub(crate) async fn next(instance: &mut Instance, step: Step) -> Result<Next, Failure> {
-    let record = match step {
-        Step::Next => {
-            let (streams, store) = streams_of(instance)?;
-            let called = streams.call_next(store).await;
-            record_of(instance, called)?
-        }
-        Step::Give(given) => give_part(instance, given).await?,
+    let entry = match step {
+        Step::Next => Entry::Next,
+        Step::Give(given) => given.into(),
     };
+    let record = enter(instance, &entry).await?;
     if record.status == WAITS {
         return Ok(Next::Waits(wanted(&record)));
     }
@@ -117,9 +113,7 @@ pub(crate) async fn next(instance: &mut Instance, step: Step) -> Result<Next, Fa
 
 /// Ends a streamed response before its end.
 pub(crate) async fn cancel(instance: &mut Instance) -> Result<(), Failure> {
-    let (streams, store) = streams_of(instance)?;
-    let called = streams.call_cancel(store).await;
-    called.map_err(|error| instance.failure(error))
+    enter(instance, &Entry::Cancel).await.map(drop)
 }
 
 /// The status of an answer that waits for more of the request's body.
@@ -165,22 +159,111 @@ fn streams_of(instance: &mut Instance) -> Result<(&streams::Guest, &mut Store<Ho
     Ok((streams.load(store)?, store))
 }
 
-/// Gives an instance the part of the request's body for which its last answer waits.
-async fn give_part(instance: &mut Instance, given: Given) -> Result<handler::Response, Failure> {
-    let (streams, store) = streams_of(instance)?;
-    let called = match given {
-        Given::Piece(piece) => streams.call_piece(store, Some(&piece)).await,
-        Given::Nothing => streams.call_piece(store, None).await,
-        Given::End => streams.call_end(store).await,
-        Given::Broken => streams.call_broken(store).await,
-    };
-    record_of(instance, called)
+/// A call into a guest: by `handle`, or by a function of `sdk:core/streams`.
+enum Entry {
+    Handle(handler::Request),
+    Begin(streams::Request),
+    Piece(Option<Bytes>),
+    End,
+    Broken,
+    Next,
+    Cancel,
 }
 
-/// The record of a call, as `handle` returns it.
-fn record_of(instance: &Instance, called: wasmtime::Result<streams::Response>) -> Result<handler::Response, Failure> {
-    let streams::Response { status, headers, body } = called.map_err(|error| instance.failure(error))?;
-    Ok(handler::Response { status, headers, body })
+impl From<Given> for Entry {
+    fn from(given: Given) -> Self {
+        match given {
+            Given::Piece(piece) => Self::Piece(Some(piece)),
+            Given::Nothing => Self::Piece(None),
+            Given::End => Self::End,
+            Given::Broken => Self::Broken,
+        }
+    }
+}
+
+impl Entry {
+    /// The call that a recording has.
+    fn of_tape(tape::Request { method, path, headers, body }: tape::Request) -> Self {
+        match method.as_str() {
+            tape::PIECE => Self::Piece(body.map(Bytes::from)),
+            tape::END => Self::End,
+            tape::BROKEN => Self::Broken,
+            tape::NEXT => Self::Next,
+            tape::CANCEL => Self::Cancel,
+            _ => match method.strip_prefix(tape::BEGIN) {
+                Some(method) => {
+                    Self::Begin(streams::Request { method: method.to_string(), path_with_query: path, headers })
+                }
+                None => Self::Handle(handler::Request { method, path_with_query: path, headers, body }),
+            },
+        }
+    }
+
+    fn note(&self, tape: &mut tape::Encoder) {
+        match self {
+            Self::Handle(handler::Request { method, path_with_query, headers, body }) => {
+                tape.enter(method, path_with_query, headers, body.as_deref());
+            }
+            Self::Begin(streams::Request { method, path_with_query, headers }) => {
+                tape.enter(&format!("{}{method}", tape::BEGIN), path_with_query, headers, None);
+            }
+            Self::Piece(piece) => tape.enter(tape::PIECE, "", &[], piece.as_deref()),
+            Self::End => tape.enter(tape::END, "", &[], None),
+            Self::Broken => tape.enter(tape::BROKEN, "", &[], None),
+            Self::Next => tape.enter(tape::NEXT, "", &[], None),
+            Self::Cancel => tape.enter(tape::CANCEL, "", &[], None),
+        }
+    }
+}
+
+/// Calls a guest. Every value that it gets of the host for an exchange enters here, or by a function that it imports.
+async fn enter(instance: &mut Instance, entry: &Entry) -> Result<handler::Response, Failure> {
+    let seam = exports_of(instance)?.1.data().seam.clone();
+    if let Some(recorder) = seam.recorder() {
+        recorder.enter(|tape| entry.note(tape));
+    }
+    let called = if let Entry::Handle(request) = entry {
+        let (exports, store) = exports_of(instance)?;
+        exports.handler.call_handle(store, request).await
+    } else {
+        call_streams(instance, entry).await?
+    };
+    if let Some(recorder) = seam.recorder() {
+        match &called {
+            Ok(handler::Response { status, headers, body }) => {
+                recorder.leave(false, |tape| tape.leave(*status, headers, body.as_deref()));
+            }
+            Err(error) => recorder.leave(true, |tape| tape.trap(&trap(error))),
+        }
+    }
+    called.map_err(|error| instance.failure(error))
+}
+
+/// Calls a function of `sdk:core/streams`. A response is as one of `handle`; the end of a cancelled one has status 204.
+async fn call_streams(
+    instance: &mut Instance,
+    entry: &Entry,
+) -> Result<wasmtime::Result<handler::Response>, Failure> {
+    let (streams, store) = streams_of(instance)?;
+    let record = |streams::Response { status, headers, body }| handler::Response { status, headers, body };
+    Ok(match entry {
+        Entry::Handle(_) => return Err(Failure::InvalidResponse(OTHER_INTERFACE)),
+        Entry::Begin(request) => streams.call_begin(store, request).await.map(record),
+        Entry::Piece(piece) => streams.call_piece(store, piece.as_deref()).await.map(record),
+        Entry::End => streams.call_end(store).await.map(record),
+        Entry::Broken => streams.call_broken(store).await.map(record),
+        Entry::Next => streams.call_next(store).await.map(record),
+        Entry::Cancel => {
+            let ended = handler::Response { status: 204, headers: Vec::new(), body: None };
+            streams.call_cancel(store).await.map(|()| ended)
+        }
+    })
+}
+
+/// Calls an instance as it was called when its request was recorded.
+pub(crate) async fn replay(instance: &mut Instance, request: tape::Request) -> Result<tape::Response, Failure> {
+    let handler::Response { status, headers, body } = enter(instance, &Entry::of_tape(request)).await?;
+    Ok(tape::Response { status, headers, body })
 }
 
 /// The record of a request. `host` comes first, then all headers in their order but those that HTTP keeps to a hop.

@@ -142,6 +142,22 @@ impl Instance {
         }
     }
 
+    /// The digest of its memory, which is comparable between instances of one module. None where the memory has no image.
+    pub(crate) fn memory_digest(&mut self) -> Option<u128> {
+        // SAFETY: the instance is borrowed exclusively, and so is its memory; no code runs in it.
+        self.memory.as_ref().and_then(|memory| unsafe { memory.digest() })
+    }
+
+    /// Notes that digest, if its request is recorded.
+    pub(crate) fn note_memory(&mut self) {
+        let seam = self.store.data().seam.clone();
+        if let Some(recorder) = seam.recorder()
+            && recorder.wants_digest()
+        {
+            recorder.memory(self.memory_digest());
+        }
+    }
+
     /// It holds another slot from now on.
     pub(crate) fn move_to(&mut self, slot: SlotPermit) {
         self.slot = slot;

@@ -24,6 +24,7 @@ mod services;
 mod shared;
 mod sharing;
 mod streams;
+mod tapes;
 
 /// A runtime of the given components; the folder holds their files.
 async fn runtime(components: &[(&str, Vec<u8>)], limits: Limits) -> Result<(Runtime, TempDir), RuntimeError> {

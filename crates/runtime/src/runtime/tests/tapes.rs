@@ -1,0 +1,308 @@
+//! Recordings and their replays.
+
+use std::path::Path;
+
+use tenon_fixtures::calls::{Call, NO_LIMIT, Script};
+use tenon_fixtures::random::{self, KEPT, Numbers, Step};
+use tenon_tape::{Event, Kept, Piece, Tape, TapeFolder};
+use tenon_transport::{Address, Sidecar};
+
+use super::calls::peer::Peer;
+use super::*;
+use crate::config::RecordConfig;
+use crate::tape::Verdict;
+
+/// A runtime that records everything.
+async fn recording(bytes: Vec<u8>, change: impl FnOnce(&mut RuntimeConfig)) -> (Runtime, TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.wasm");
+    std::fs::write(&path, bytes).unwrap();
+    let record = RecordConfig { share: 1.0, ..RecordConfig::new(folder.path().join("tapes")) };
+    let mut config = RuntimeConfig {
+        modules: vec![ModuleSource::from_path(path).unwrap()],
+        limits: small(),
+        record: Some(record),
+        ..RuntimeConfig::default()
+    };
+    change(&mut config);
+    (Runtime::new(config).await.unwrap(), folder)
+}
+
+/// The bytes of all recordings.
+async fn files(runtime: &Runtime, folder: &Path) -> Vec<Vec<u8>> {
+    runtime.settle().await;
+    runtime.flush().await;
+    let folder = TapeFolder::open(&folder.join("tapes"), u64::MAX, None).unwrap();
+    folder.files().map(|file| folder.read(&file.name).unwrap()).collect()
+}
+
+async fn tapes(runtime: &Runtime, folder: &Path) -> Vec<Tape> {
+    files(runtime, folder).await.iter().map(|bytes| Tape::read(bytes).unwrap()).collect()
+}
+
+async fn verdict(runtime: &Runtime, tape: Tape) -> Verdict {
+    runtime.replay("m", tape, false).await.unwrap().verdict
+}
+
+fn random_handler() -> Vec<u8> {
+    let mut cores: Vec<_> = std::fs::read_dir(KEPT).unwrap().map(|entry| entry.unwrap().path()).collect();
+    cores.sort();
+    cores.iter().find_map(|core| random::handler(&std::fs::read(core).unwrap(), 8, 7)).unwrap()
+}
+
+fn steps(all: &[Step]) -> Vec<u8> {
+    let (mut body, mut numbers) = (Vec::new(), Numbers::new(9));
+    for step in all {
+        step.encode(3, numbers.next_u64(), &mut body);
+    }
+    body
+}
+
+#[tokio::test]
+async fn a_request_is_replayed_and_each_changed_value_is_found() {
+    let (runtime, folder) = recording(random_handler(), |_| {}).await;
+    let body = steps(&[Step::Now, Step::Random, Step::Function, Step::Date, Step::Store, Step::Globals]);
+    let answer = send(&runtime, request("POST", "/run/m/x", body)).await;
+    let tape = tapes(&runtime, folder.path()).await.pop().unwrap();
+    assert_eq!((tape.meta.status, tape.meta.kept), (answer.status.as_u16(), Kept::Share));
+    assert_eq!(tape.meta.component, runtime.component_digest("m").unwrap());
+    let kinds: Vec<_> = tape.events.iter().map(Event::kind).collect();
+    for kind in ["request", "monotonic time", "time", "answer"] {
+        assert!(kinds.contains(&kind), "{kinds:?}");
+    }
+    let replayed = runtime.replay("m", tape.clone(), false).await.unwrap();
+    assert_eq!((replayed.verdict, replayed.compared_memory), (Verdict::Same, !tenon_memory::is_portable()));
+
+    let mut found = 0;
+    for at in 0..tape.events.len() {
+        let mut changed = tape.clone();
+        match &mut changed.events[at] {
+            Event::Enter(request) => request.body.as_mut().unwrap()[0] ^= 1,
+            Event::Leave(response) => response.status += 1,
+            Event::Monotonic(now) | Event::Wall(now) => *now += 1_000,
+            Event::RandomBytes(bytes) => bytes[0] ^= 1,
+            Event::RandomNumber(number) => *number ^= 1,
+            _ => continue,
+        }
+        // What a guest has got is in its memory, as long as nothing else has taken its place.
+        if tenon_memory::is_portable() && !matches!(changed.events[at], Event::Leave(_)) {
+            continue;
+        }
+        let verdict = verdict(&runtime, changed).await;
+        assert!(matches!(verdict, Verdict::Differs(_)), "{}: {verdict:?}", kinds[at]);
+        found += 1;
+    }
+    assert!(found > 0);
+    // An event more, and one less.
+    let mut shorter = tape.clone();
+    shorter.events.remove(1);
+    assert!(matches!(verdict(&runtime, shorter).await, Verdict::Differs(_)));
+    let mut longer = tape;
+    longer.events.insert(1, Event::Monotonic(5));
+    assert!(matches!(verdict(&runtime, longer).await, Verdict::Differs(_)));
+}
+
+/// A module that calls a peer, with a token for it.
+async fn calling(secret: &str) -> (Runtime, TempDir, String, Arc<Peer>) {
+    let peer = Peer::new();
+    let url = peer.listen().await;
+    let (runtime, folder) = recording(fixtures::calls::calls(), |config| {
+        config.sidecars = vec![Sidecar::new("db", Address::parse(&url).unwrap()).unwrap()];
+        config.environment = vec![("TENON_SECRET_KEY".to_string(), secret.to_string())];
+    })
+    .await;
+    (runtime, folder, url, peer)
+}
+
+#[tokio::test]
+async fn calls_are_replayed_without_a_network() {
+    let (runtime, folder, url, peer) = calling("unused").await;
+    let [echo, gone] = [format!("{url}/echo?a=1"), "http://127.0.0.1:1/".to_string()];
+    let mut script = Script::default();
+    script.start(&Call { body: Some(b"one"), method: "POST", ..Call::get(&echo) }).start(&Call::get(&gone));
+    script.wait(NO_LIMIT).take().wait(NO_LIMIT).take().wait(0).take().wait(500);
+    script.start_streamed(&Call { method: "POST", ..Call::get(&echo) }, true).write(3, Some(b"two")).write(3, None);
+    script.wait(NO_LIMIT).take().drain(3).log(0, "a line\n").start(&Call::get(&echo)).cancel(4);
+    let answer = send(&runtime, request("POST", "/run/m/", script.body())).await;
+    assert_eq!(answer.status, 200);
+    drop(peer);
+    let tape = tapes(&runtime, folder.path()).await.pop().unwrap();
+    assert_eq!(verdict(&runtime, tape.clone()).await, Verdict::Same);
+    // The same build answers the same to looser questions.
+    assert_eq!(runtime.replay("m", tape.clone(), true).await.unwrap().verdict, Verdict::Same);
+
+    // Every byte of an answer of the network matters, and so does the order.
+    for at in 0..tape.events.len() {
+        let mut changed = tape.clone();
+        match &mut changed.events[at] {
+            Event::Take(Some((_, Ok(response)))) => match &mut response.body {
+                Some(body) if !body.is_empty() => body[0] ^= 1,
+                _ => continue,
+            },
+            Event::Take(Some((_, Err(failure)))) => failure.detail.push('!'),
+            Event::Read(_, Piece::Bytes(bytes)) => bytes[0] ^= 1,
+            Event::Start(_, call) => call.url.push('x'),
+            Event::Wait(_, has_any) => *has_any = !*has_any,
+            Event::Write(_, _, Some(taken)) => *taken += 1,
+            Event::Log(_, text) => text[0] ^= 1,
+            Event::Cancel(call) => *call += 1,
+            _ => continue,
+        }
+        let Verdict::Differs(difference) = verdict(&runtime, changed.clone()).await else {
+            panic!("{:?} is not found", changed.events[at]);
+        };
+        assert!(difference.event >= at, "{difference:?}");
+    }
+    let mut asks = tape;
+    for event in &mut asks.events {
+        if let Event::Start(_, call) = event {
+            call.url.push('x');
+        }
+    }
+    let Verdict::Asks(asked) = runtime.replay("m", asks, true).await.unwrap().verdict else { panic!("it asks") };
+    assert!(asked.replayed.starts_with("call POST http") && asked.is_new, "{asked:?}");
+}
+
+#[tokio::test]
+async fn streamed_answers_traps_and_time_outs_are_replayed() {
+    let (runtime, folder) = recording(fixtures::streams(), |_| {}).await;
+    for path in ["p5", "f3", "b2", "t1", "e0"] {
+        let response = runtime.handle(request("GET", &format!("/run/m/{path}"), "")).await;
+        let _ = response.into_body().collect().await;
+    }
+    let all = tapes(&runtime, folder.path()).await;
+    assert_eq!(all.len(), 5);
+    for tape in all {
+        assert_eq!(verdict(&runtime, tape.clone()).await, Verdict::Same, "{tape:?}");
+    }
+
+    let limits = Limits { request_timeout_ms: 100, ..small() };
+    let (runtime, folder) = recording(fixtures::spin(), |config| config.limits = limits).await;
+    assert_eq!(get(&runtime, "/run/m/").await.status, 504);
+    let tape = tapes(&runtime, folder.path()).await.pop().unwrap();
+    assert!(tape.meta.is_cut && tape.meta.status == 504);
+    assert_eq!(verdict(&runtime, tape).await, Verdict::Same);
+
+    let (runtime, folder) = recording(fixtures::trap(), |config| {
+        // Failures alone.
+        let record = config.record.as_mut().unwrap();
+        (record.share, record.failures) = (0.0, true);
+    })
+    .await;
+    assert_eq!(get(&runtime, "/run/m/").await.status, 500);
+    let tape = tapes(&runtime, folder.path()).await.pop().unwrap();
+    assert_eq!((tape.meta.kept, tape.meta.status), (Kept::Failed, 500));
+    assert_eq!(verdict(&runtime, tape).await, Verdict::Same);
+}
+
+#[tokio::test]
+async fn only_what_is_asked_for_is_kept() {
+    let (runtime, folder) = recording(fixtures::echo(200), |config| {
+        let record = config.record.as_mut().unwrap();
+        (record.share, record.failures, record.header) = (0.0, true, Some("x-record".parse().unwrap()));
+        config.trusted_proxies = crate::config::TrustedProxies::parse(&["10.0.0.1"]).unwrap();
+    })
+    .await;
+    get(&runtime, "/run/m/").await;
+    let asking = || {
+        let mut asking = request("GET", "/run/m/", "");
+        asking.headers_mut().insert("x-record", "1".parse().unwrap());
+        asking
+    };
+    // A client that is no trusted proxy.
+    let peer = |address: &str| crate::request::origin::Peer { address: address.parse().unwrap(), secure: false };
+    runtime.handle_from(peer("10.0.0.2"), asking()).await;
+    assert_eq!(files(&runtime, folder.path()).await.len(), 0);
+    runtime.handle_from(peer("10.0.0.1"), asking()).await;
+    let all = tapes(&runtime, folder.path()).await;
+    assert_eq!(all.iter().map(|tape| tape.meta.kept).collect::<Vec<_>>(), [Kept::Asked]);
+}
+
+/// No secret is in any file, in any form, and the replay is the same all the same.
+#[tokio::test]
+async fn nothing_secret_is_written() {
+    const SECRETS: [&str; 5] = [
+        "sk_live_CANARY1_4eC39Hq",
+        "CANARY2-token-0123456789",
+        "CANARY3-cookie-value-77",
+        "4111 1111 1111 1111",
+        "CANARY5 \"quoted\" text",
+    ];
+    let (runtime, folder, url, _peer) = calling(SECRETS[0]).await;
+    drop(runtime);
+    let (runtime, folder) = {
+        drop(folder);
+        recording(fixtures::calls::calls(), |config| {
+            config.sidecars = vec![Sidecar::new("db", Address::parse(&url).unwrap()).unwrap()];
+            config.environment = vec![("TENON_SECRET_KEY".to_string(), SECRETS[0].to_string())];
+            config.record.as_mut().unwrap().mask = vec!["x-key".to_string(), "#/card/number".to_string()];
+        })
+        .await
+    };
+    // The guest tells its environment, and the peer retells a header.
+    let mut script = Script::default();
+    script.environment();
+    let headers: &[(&str, &str)] = &[("authorization", SECRETS[1]), ("x-other", SECRETS[1])];
+    script.start(&Call {
+        method: "POST",
+        headers,
+        body: Some(SECRETS[1].as_bytes()),
+        ..Call::get(&format!("{url}/echo"))
+    });
+    script.wait(NO_LIMIT).take().log(1, "CANARY2-token-0123456789\n");
+    let mut sent = request("POST", "/run/m/?q=CANARY3-cookie-value-77", script.body());
+    sent.headers_mut().insert("authorization", format!("Bearer {}", SECRETS[1]).parse().unwrap());
+    sent.headers_mut().insert("cookie", format!("theme=dark; sid={}", SECRETS[2]).parse().unwrap());
+    let answer = send(&runtime, sent).await;
+    assert_eq!(answer.status, 200);
+    assert!(memchr::memmem::find(&answer.body, SECRETS[0].as_bytes()).is_some(), "the guest has got the secret");
+    let all = files(&runtime, folder.path()).await;
+    assert_eq!(all.len(), 1);
+    for secret in SECRETS {
+        assert!(all.iter().all(|file| memchr::memmem::find(file, secret.as_bytes()).is_none()), "{secret}");
+    }
+    let tape = Tape::read(&all[0]).unwrap();
+    assert!(
+        ["TENON_SECRET_KEY", "authorization", "cookie"].iter().all(|name| tape
+            .meta
+            .masked
+            .iter()
+            .any(|own| own == name))
+    );
+    assert_eq!(verdict(&runtime, tape).await, Verdict::Same);
+
+    // A member of a body.
+    let (runtime, folder) = recording(fixtures::echo(200), |config| {
+        config.record.as_mut().unwrap().mask = vec!["#/card/number".to_string(), "#/note".to_string()];
+    })
+    .await;
+    let body = r#"{"card":{"number":"4111 1111 1111 1111"},"note":"CANARY5 \"quoted\" text","n":1}"#;
+    assert_eq!(send(&runtime, request("POST", "/run/m/", body)).await.body, body);
+    let all = files(&runtime, folder.path()).await;
+    assert!(
+        memchr::memmem::find(&all[0], b"4111 1111").is_none() && memchr::memmem::find(&all[0], b"CANARY5").is_none()
+    );
+    let tape = Tape::read(&all[0]).unwrap();
+    let Some(Event::Leave(answer)) = tape.events.last() else { panic!("{tape:?}") };
+    let masked: serde_json::Value = serde_json::from_slice(answer.body.as_ref().unwrap()).unwrap();
+    assert_eq!((masked["n"].as_i64(), answer.body.as_ref().unwrap().len()), (Some(1), body.len()));
+    assert_eq!(verdict(&runtime, tape).await, Verdict::Same);
+    // One that says that it is JSON and is not cannot be masked, so it is not written.
+    let mut broken = request("POST", "/run/m/", r#"{"card":{"number":"4111 1111 1111 1111""#);
+    broken.headers_mut().insert("content-type", "application/json".parse().unwrap());
+    send(&runtime, broken).await;
+    assert_eq!(files(&runtime, folder.path()).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_folder_that_cannot_be_written_fails_no_request() {
+    let (runtime, folder) = recording(fixtures::echo(200), |_| {}).await;
+    get(&runtime, "/run/m/").await;
+    assert_eq!(files(&runtime, folder.path()).await.len(), 1);
+    std::fs::remove_dir_all(folder.path().join("tapes")).unwrap();
+    for _ in 0..5 {
+        assert_eq!(get(&runtime, "/run/m/").await.status, 200);
+    }
+    runtime.flush().await;
+    assert!(!folder.path().join("tapes").exists());
+}

@@ -1,0 +1,453 @@
+//! Masking: nothing secret reaches the disk.
+//!
+//! The values that a guest got are replaced by placeholders where they are masked, and wherever such a value comes back. What the guest
+//! makes of them, such as the answer, its log and its calls, may contain them in any form. So nothing of that is written: the
+//! request is replayed with the placeholders, and what the guest makes of *these* is written. When it takes another way with them,
+//! nothing is written at all. Last, the file is searched for every masked value.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
+use memchr::memmem;
+use tenon_tape::{BEGIN, Event, Field, PIECE, Piece, Variable};
+
+use super::json::{Place, Pointer, places};
+use super::stand::Stand;
+
+/// Headers that are masked in any case.
+const ALWAYS: [&str; 4] = ["authorization", "cookie", "proxy-authorization", "set-cookie"];
+
+/// The shortest value that is looked for in other places than its own: shorter ones occur in ordinary texts.
+const SHORTEST: usize = 8;
+
+/// The headers and values to mask.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct MaskList {
+    headers: BTreeSet<String>,
+    pointers: Vec<Pointer>,
+    names: Vec<String>,
+}
+
+impl MaskList {
+    /// Reads names of headers, and JSON pointers after a `#`. The error is the entry that is neither.
+    pub(crate) fn parse(entries: &[String]) -> Result<Self, String> {
+        let mut list = Self { headers: ALWAYS.map(String::from).into(), pointers: Vec::new(), names: Vec::new() };
+        for entry in entries {
+            match entry.strip_prefix('#') {
+                Some(pointer) => {
+                    list.pointers.push(Pointer::parse(pointer).ok_or_else(|| entry.clone())?);
+                    list.names.push(entry.clone());
+                }
+                None => {
+                    let name = http::HeaderName::try_from(entry.as_str()).map_err(|_| entry.clone())?;
+                    list.headers.insert(name.as_str().to_string());
+                }
+            }
+        }
+        Ok(list)
+    }
+}
+
+/// Events whose inputs are masked.
+#[derive(Debug)]
+pub(crate) struct Masked {
+    pub(crate) events: Vec<Event>,
+    /// The masked values, wherever they were.
+    pub(crate) known: Known,
+    /// True when something was masked, so that the guest's own values are to be made again.
+    pub(crate) is_tainted: bool,
+    /// True when a value of the guest's own is masked: it may be made of random values.
+    pub(crate) has_outputs: bool,
+    /// The names of the masked headers, pointers and secrets.
+    pub(crate) names: Vec<String>,
+}
+
+/// Values that must not be written.
+#[derive(Debug, Default)]
+pub(crate) struct Known(BTreeSet<Vec<u8>>);
+
+impl Known {
+    fn add(&mut self, value: &[u8]) {
+        if value.len() >= SHORTEST {
+            self.0.insert(value.to_vec());
+        }
+        // A key in PEM, for example.
+        if value.contains(&b'\n') {
+            let lines = value.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+            self.0.extend(lines.filter(|line| line.len() >= SHORTEST).map(<[u8]>::to_vec));
+        }
+    }
+
+    /// Returns whether bytes contain one of the values, as it is or in a usual encoding.
+    pub(crate) fn is_in(&self, bytes: &[u8]) -> bool {
+        self.0.iter().any(|value| forms(value).iter().any(|form| memmem::find(bytes, form).is_some()))
+    }
+}
+
+/// The forms in which a value may occur: as it is, in a JSON string, percent-encoded, in hexadecimal digits, and in base 64 at each
+/// of its three offsets.
+fn forms(value: &[u8]) -> Vec<Vec<u8>> {
+    let mut forms = vec![value.to_vec(), json(value), percent(value)];
+    forms.push(value.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect());
+    forms.push(value.iter().flat_map(|byte| format!("{byte:02X}").into_bytes()).collect());
+    for offset in 0..3 {
+        let padded: Vec<u8> = std::iter::repeat_n(0, offset).chain(value.iter().copied()).collect();
+        for alphabet in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
+            // The first characters depend on what is before the value, and the last ones on what is after it.
+            let text = alphabet.encode(&padded).into_bytes();
+            let (start, end) = ([0, 2, 3][offset], padded.len() / 3 * 4);
+            if end > start + SHORTEST {
+                forms.push(text[start..end].to_vec());
+            }
+        }
+    }
+    forms.sort_unstable();
+    forms.dedup();
+    forms
+}
+
+fn json(value: &[u8]) -> Vec<u8> {
+    let Ok(text) = std::str::from_utf8(value) else { return value.to_vec() };
+    let quoted = serde_json::to_string(text).unwrap_or_default();
+    quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default().as_bytes().to_vec()
+}
+
+fn percent(value: &[u8]) -> Vec<u8> {
+    let mut made = Vec::new();
+    for byte in value {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => made.push(*byte),
+            _ => made.extend(format!("%{byte:02X}").into_bytes()),
+        }
+    }
+    made
+}
+
+/// Returns whether a variable of the environment has a secret as its value.
+pub(crate) fn is_secret(name: &str) -> bool {
+    name.starts_with(tenon_abi::SECRET_PREFIX) || (name.starts_with("SIDECAR_") && name.ends_with("_TOKEN"))
+}
+
+/// Masks the inputs of a request. The error is the reason why that cannot be done.
+pub(crate) fn mask(
+    events: Vec<Event>,
+    list: &MaskList,
+    secrets: &[(String, String)],
+    stand: &Stand,
+) -> Result<Masked, &'static str> {
+    let mut masking =
+        Masking { list, stand, known: Known::default(), names: BTreeSet::new(), has_outputs: false, hits: 0 };
+    let mut events = events;
+    for (_, value) in secrets.iter().filter(|(name, _)| is_secret(name)) {
+        masking.known.add(value.as_bytes());
+    }
+    masking.places(&mut events)?;
+    let hits = masking.hits;
+    let is_found = masking.wherever(&mut events);
+    let Masking { known, names, has_outputs, .. } = masking;
+    let is_tainted = hits > 0 || is_found;
+    Ok(Masked { events, known, is_tainted, has_outputs, names: names.into_iter().collect() })
+}
+
+struct Masking<'a> {
+    list: &'a MaskList,
+    stand: &'a Stand,
+    known: Known,
+    names: BTreeSet<String>,
+    has_outputs: bool,
+    /// Places that were masked.
+    hits: usize,
+}
+
+impl Masking<'_> {
+    /// Masks headers, members and secrets in their places, and learns their values.
+    fn places(&mut self, events: &mut [Event]) -> Result<(), &'static str> {
+        // The body of an upload comes in pieces, and so does that of a streamed call.
+        let mut uploaded = Vec::new();
+        let mut read: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for at in 0..events.len() {
+            match &mut events[at] {
+                Event::Enter(request) if request.method == PIECE => uploaded.push(at),
+                Event::Enter(request) => {
+                    if request.method.starts_with(BEGIN) || !request.method.starts_with(':') {
+                        uploaded.clear();
+                    }
+                    let is_json = says_json(&request.headers);
+                    self.fields(&mut request.headers);
+                    if let Some(body) = &mut request.body {
+                        self.members(body, is_json)?;
+                    }
+                }
+                Event::Environment(variables) => variables.iter_mut().for_each(|variable| self.variable(variable)),
+                Event::Take(Some((_, Ok(response)))) => {
+                    let is_json = says_json(&response.headers);
+                    self.fields(&mut response.headers);
+                    if let Some(body) = &mut response.body {
+                        self.members(body, is_json)?;
+                    }
+                }
+                Event::Read(call, Piece::Bytes(_)) => read.entry(*call).or_default().push(at),
+                Event::Leave(response) => {
+                    // It is made again; only the values are learned.
+                    let before = self.hits;
+                    self.fields(&mut response.headers);
+                    if let Some(body) = &mut response.body {
+                        // A guest may answer with anything.
+                        let _ = self.members(body, false);
+                    }
+                    self.has_outputs |= self.hits > before;
+                }
+                Event::Start(_, call) => {
+                    let before = self.hits;
+                    self.fields(&mut call.headers);
+                    if let Some(body) = &mut call.body {
+                        let _ = self.members(body, false);
+                    }
+                    self.has_outputs |= self.hits > before;
+                }
+                _ => {}
+            }
+        }
+        self.pieces(events, &uploaded)?;
+        for at in read.into_values() {
+            self.pieces(events, &at)?;
+        }
+        Ok(())
+    }
+
+    fn variable(&mut self, variable: &mut Variable) {
+        variable.is_secret = is_secret(&variable.name);
+        if variable.is_secret {
+            self.known.add(variable.value.as_bytes());
+            self.names.insert(variable.name.clone());
+            self.hits += 1;
+            let made = self.stand.of(variable.value.as_bytes());
+            variable.value = String::from_utf8_lossy(&made).into_owned();
+        }
+    }
+
+    fn fields(&mut self, fields: &mut [Field]) {
+        for (name, value) in fields {
+            let lower = name.to_ascii_lowercase();
+            if !self.list.headers.contains(&lower) || value.is_empty() {
+                continue;
+            }
+            self.known.add(value);
+            *value = match lower.as_str() {
+                "authorization" | "proxy-authorization" => self.credentials(value),
+                "cookie" => {
+                    let pairs: Vec<_> = value.split(|byte| *byte == b';').map(|pair| self.pair(pair)).collect();
+                    pairs.join(&b';')
+                }
+                "set-cookie" => {
+                    let end = value.iter().position(|byte| *byte == b';').unwrap_or(value.len());
+                    let mut made = self.pair(&value[..end]);
+                    made.extend_from_slice(&value[end..]);
+                    made
+                }
+                _ => self.stand.of(value),
+            };
+            self.names.insert(lower);
+            self.hits += 1;
+        }
+    }
+
+    /// `scheme token`; that of `Basic` is a name and a password in base 64.
+    fn credentials(&mut self, value: &[u8]) -> Vec<u8> {
+        let Some(space) = value.iter().position(|byte| *byte == b' ') else { return self.stand.of(value) };
+        let (scheme, token) = (&value[..=space], &value[space + 1..]);
+        self.known.add(token);
+        let mut made = scheme.to_vec();
+        if scheme.eq_ignore_ascii_case(b"basic ") {
+            for alphabet in [STANDARD, URL_SAFE, STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
+                let Ok(plain) = alphabet.decode(token) else { continue };
+                self.known.add(&plain);
+                plain.split(|byte| *byte == b':').for_each(|part| self.known.add(part));
+                made.extend(alphabet.encode(self.stand.of(&plain)).into_bytes());
+                return made;
+            }
+        }
+        made.extend(self.stand.of(token));
+        made
+    }
+
+    /// One cookie: its name stays.
+    fn pair(&mut self, pair: &[u8]) -> Vec<u8> {
+        let Some(at) = pair.iter().position(|byte| *byte == b'=') else { return self.stand.of(pair) };
+        let (name, value) = (&pair[..=at], &pair[at + 1..]);
+        self.known.add(value);
+        let mut made = name.to_vec();
+        made.extend(self.stand.of(value));
+        made
+    }
+
+    /// Masks members of a body in JSON. One that says that it is JSON and is not cannot be masked.
+    fn members(&mut self, body: &mut [u8], is_json: bool) -> Result<(), &'static str> {
+        if self.list.pointers.is_empty() || body.is_empty() {
+            return Ok(());
+        }
+        let Some(places) = places(body, &self.list.pointers) else {
+            return if is_json { Err("a body that must be masked is not JSON") } else { Ok(()) };
+        };
+        for place in places {
+            let (range, made) = match place {
+                Place::Text(range) => {
+                    let text = &body[range.clone()];
+                    let quoted = [b"\"", text, b"\""].concat();
+                    let plain: String = serde_json::from_slice(&quoted).map_err(|_| "a body is not JSON")?;
+                    self.known.add(text);
+                    self.known.add(plain.as_bytes());
+                    (range.clone(), self.stand.of_json(&body[range]))
+                }
+                Place::Number(range) => {
+                    self.known.add(&body[range.clone()]);
+                    (range.clone(), self.stand.of_number(&body[range]))
+                }
+                // Shorter than `false`, and a space may follow it.
+                Place::Flag(range) => {
+                    let length = range.len();
+                    (range, b"true "[..length].to_vec())
+                }
+            };
+            body[range].copy_from_slice(&made);
+            self.hits += 1;
+            self.names.extend(self.list.names.iter().cloned());
+        }
+        Ok(())
+    }
+
+    /// Masks members of a body that came in pieces.
+    fn pieces(&mut self, events: &mut [Event], at: &[usize]) -> Result<(), &'static str> {
+        if at.is_empty() || self.list.pointers.is_empty() {
+            return Ok(());
+        }
+        let mut whole = joined(events, at);
+        let looks_like_json = whole.trim_ascii_start().first().is_some_and(|byte| matches!(byte, b'{' | b'['));
+        self.members(&mut whole, looks_like_json)?;
+        split(&whole, events, at);
+        Ok(())
+    }
+
+    /// Replaces known values wherever they are in what the guest has got. Returns whether there was one.
+    fn wherever(&self, events: &mut [Event]) -> bool {
+        let mut values: Vec<_> = self.known.0.iter().collect();
+        // A value may contain another one.
+        values.sort_by_key(|value| std::cmp::Reverse(value.len()));
+        let pairs: Vec<_> = values.iter().flat_map(|value| self.replacements(value)).collect();
+        if pairs.is_empty() {
+            return false;
+        }
+        let mut is_found = false;
+        let mut apply = |bytes: &mut Vec<u8>| {
+            for (value, made) in &pairs {
+                let mut from = 0;
+                while let Some(at) = memmem::find(&bytes[from..], value) {
+                    bytes[from + at..from + at + value.len()].copy_from_slice(made);
+                    from += at + value.len();
+                    is_found = true;
+                }
+            }
+        };
+        let mut parts: BTreeMap<Option<u32>, Vec<usize>> = BTreeMap::new();
+        for at in 0..events.len() {
+            match &mut events[at] {
+                Event::Enter(request) => {
+                    let mut path = std::mem::take(&mut request.path).into_bytes();
+                    apply(&mut path);
+                    request.path = String::from_utf8_lossy(&path).into_owned();
+                    request.headers.iter_mut().for_each(|(_, value)| apply(value));
+                    if request.method == PIECE {
+                        parts.entry(None).or_default().push(at);
+                    } else if let Some(body) = &mut request.body {
+                        apply(body);
+                    }
+                }
+                Event::Environment(variables) => {
+                    for variable in variables.iter_mut().filter(|variable| !variable.is_secret) {
+                        let mut value = std::mem::take(&mut variable.value).into_bytes();
+                        apply(&mut value);
+                        variable.value = String::from_utf8_lossy(&value).into_owned();
+                    }
+                }
+                Event::Take(Some((_, Ok(response)))) => {
+                    response.headers.iter_mut().for_each(|(_, value)| apply(value));
+                    response.body.iter_mut().for_each(&mut apply);
+                }
+                Event::Take(Some((_, Err(failure)))) | Event::Read(_, Piece::Failed(failure)) => {
+                    let mut detail = std::mem::take(&mut failure.detail).into_bytes();
+                    apply(&mut detail);
+                    failure.detail = String::from_utf8_lossy(&detail).into_owned();
+                }
+                Event::Read(call, Piece::Bytes(_)) => parts.entry(Some(*call)).or_default().push(at),
+                // The guest's own: whether it is tainted has to be known.
+                Event::Leave(response) => {
+                    response.headers.iter_mut().for_each(|(_, value)| apply(value));
+                    response.body.iter_mut().for_each(&mut apply);
+                }
+                Event::Log(_, text) => apply(text),
+                Event::Start(_, call) => {
+                    let mut url = std::mem::take(&mut call.url).into_bytes();
+                    apply(&mut url);
+                    call.url = String::from_utf8_lossy(&url).into_owned();
+                    call.headers.iter_mut().for_each(|(_, value)| apply(value));
+                    call.body.iter_mut().for_each(&mut apply);
+                }
+                _ => {}
+            }
+        }
+        for at in parts.into_values() {
+            let mut whole = joined(events, &at);
+            apply(&mut whole);
+            split(&whole, events, &at);
+        }
+        is_found
+    }
+
+    /// A value and its placeholder, as they are, in a JSON string and percent-encoded.
+    fn replacements(&self, value: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let made = self.stand.of(value);
+        let mut pairs = vec![(value.to_vec(), made.clone())];
+        for encode in [json, percent] {
+            let (one, other) = (encode(value), encode(&made));
+            if one != value && one.len() == other.len() {
+                pairs.push((one, other));
+            }
+        }
+        pairs
+    }
+}
+
+fn says_json(headers: &[Field]) -> bool {
+    let of_type = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+    of_type.into_iter().any(|(_, value)| memmem::find(&value.to_ascii_lowercase(), b"json").is_some())
+}
+
+/// The bytes of a piece.
+fn bytes(event: &mut Event) -> Option<&mut Vec<u8>> {
+    match event {
+        Event::Enter(request) => request.body.as_mut(),
+        Event::Read(_, Piece::Bytes(bytes)) => Some(bytes),
+        _ => None,
+    }
+}
+
+/// The body that came in pieces.
+fn joined(events: &mut [Event], at: &[usize]) -> Vec<u8> {
+    let mut whole = Vec::new();
+    for at in at {
+        whole.extend_from_slice(bytes(&mut events[*at]).map_or(&[][..], |piece| piece));
+    }
+    whole
+}
+
+/// Puts a body back into its pieces, whose lengths stay.
+fn split(whole: &[u8], events: &mut [Event], at: &[usize]) {
+    let mut rest = whole;
+    for at in at {
+        let Some(piece) = bytes(&mut events[*at]) else { continue };
+        let (own, behind) = rest.split_at(piece.len().min(rest.len()));
+        piece.copy_from_slice(own);
+        rest = behind;
+    }
+}

@@ -1,0 +1,30 @@
+//! Recording and replay: the seam through which every value enters an instance.
+//!
+//! A guest with the exports of `sdk:core/handler` gets values by nine interfaces only, and none of them is a handle. The functions of
+//! the host (`instance::host`, `instance::calls`, `instance::call::direct`) pass each value through the [`Seam`] of their request:
+//!
+//! ```text
+//!  Live      the host's own value
+//!  Recorded  the host's own value, which the Recorder notes           ─► Recorder ─► Sink ─► file (tenon-tape)
+//!  Replayed  the value of a recording; the guest's own are compared    ◄─ Player  ◄─ file
+//! ```
+//!
+//! A request that uses another interface of WASI, where values have handles, is not recorded.
+
+mod change;
+pub(crate) mod component;
+mod json;
+mod loose;
+mod masked;
+pub(crate) mod player;
+pub(crate) mod recorder;
+pub(crate) mod replay;
+pub(crate) mod seam;
+pub(crate) mod sink;
+mod stand;
+
+pub use change::Change;
+pub(crate) use recorder::Recorder;
+pub use replay::{Difference, Replayed, Verdict};
+pub(crate) use seam::Seam;
+pub(crate) use sink::Sink;

@@ -1,0 +1,261 @@
+//! Replays: a recording runs in a fresh instance, without network and without sidecars.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tenon_tape::{Call, Event, Field, Request, Response, Tape};
+use tenon_transport::Transport;
+use tokio::time::timeout;
+
+use super::change::{Change, shown};
+use super::loose::Loose;
+use super::player::{Ended, Mode, Player};
+use super::seam::Seam;
+use crate::config::transport_config;
+use crate::instance::call::direct;
+use crate::instance::call::{Blueprint, EntryPoint, Failure, Instance};
+use crate::instance::caller::Caller;
+use crate::instance::shared_state::SharedState;
+use crate::module::Module;
+use crate::module::engine::SharedEngine;
+
+/// How long a replay may take for each call into the guest.
+const TIMEOUT: Duration = Duration::from_mins(1);
+
+/// The first difference between a recording and its replay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The number of the event, from 0.
+    pub event: usize,
+    /// The recorded event, in words.
+    pub recorded: String,
+    /// What the guest did in its place, in words.
+    pub replayed: String,
+    /// The part that differs, where both are of one kind.
+    pub part: Option<String>,
+    /// The last call or log line before it.
+    pub after: Option<String>,
+    /// True when another build asked for something that is nowhere in the recording.
+    pub is_new: bool,
+}
+
+/// The outcome of a replay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Everything was the same.
+    Same,
+    /// The guest did something else.
+    Differs(Box<Difference>),
+    /// Another build answered differently.
+    Changed(Vec<Change>),
+    /// Another build asked for something that was not recorded.
+    Asks(Box<Difference>),
+}
+
+/// A replayed recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replayed {
+    /// The outcome.
+    pub verdict: Verdict,
+    /// True when the digest of the guest's memory was compared as well.
+    pub compared_memory: bool,
+}
+
+/// The parts of a replay that its caller goes on with.
+pub(super) struct Played {
+    pub(super) ended: Option<Ended>,
+    pub(super) mode: Mode,
+    pub(super) memory: Option<u128>,
+}
+
+/// Replays a recording of this very component.
+pub(crate) async fn strict(engine: &SharedEngine, module: &Arc<Module>, tape: Tape) -> Result<Replayed, Failure> {
+    let recorded = tape.meta.memory;
+    let events = tape.events.len();
+    let played = play(engine, module, tape, Mode::Strict).await?;
+    let compared_memory = recorded.is_some() && played.memory.is_some();
+    let verdict = match played.ended {
+        Some(Ended::Differs(difference)) => Verdict::Differs(difference),
+        Some(Ended::Cut) => Verdict::Same,
+        None if compared_memory && recorded != played.memory => {
+            let digest =
+                |digest: Option<u128>| digest.map_or_else(String::new, |digest| format!("memory {digest:032x}"));
+            Verdict::Differs(Box::new(Difference {
+                event: events,
+                recorded: digest(recorded),
+                replayed: digest(played.memory),
+                part: None,
+                after: None,
+                is_new: false,
+            }))
+        }
+        None => Verdict::Same,
+    };
+    Ok(Replayed { verdict, compared_memory })
+}
+
+/// Replays a recording of another build.
+pub(crate) async fn against(engine: &SharedEngine, module: &Arc<Module>, tape: Tape) -> Result<Replayed, Failure> {
+    let loose = Loose::new(&tape.events);
+    let played = play(engine, module, tape, Mode::Loose(Box::new(loose))).await?;
+    let verdict = match (played.ended, played.mode) {
+        (Some(Ended::Differs(difference)), _) if difference.is_new => Verdict::Asks(difference),
+        (Some(Ended::Differs(difference)), _) => Verdict::Differs(difference),
+        (_, Mode::Loose(loose)) if !loose.changes.is_empty() => Verdict::Changed(loose.changes),
+        _ => Verdict::Same,
+    };
+    Ok(Replayed { verdict, compared_memory: false })
+}
+
+/// Runs the events of a recording in a fresh instance.
+pub(super) async fn play(
+    engine: &SharedEngine,
+    module: &Arc<Module>,
+    tape: Tape,
+    mode: Mode,
+) -> Result<Played, Failure> {
+    let EntryPoint::Direct(_) = &module.entry else {
+        return Err(Failure::InvalidResponse("the component does not export sdk:core/handler"));
+    };
+    let shared_state = alone(&module.shared_state, tape.meta.limits);
+    let is_cut = tape.meta.is_cut;
+    let time =
+        if is_cut { TIMEOUT.min(Duration::from_nanos(tape.meta.duration) + Duration::from_secs(1)) } else { TIMEOUT };
+    let player = Arc::new(Player::new(tape.events, is_cut, mode));
+    let caller = Caller { seam: Seam::Replayed(Arc::clone(&player)), ..Caller::host("replay", &shared_state.limits) };
+    let slot = engine.slots.take().await;
+    let blueprint = Blueprint { shared_state: &shared_state, ..module.blueprint() };
+    let mut instance = Instance::new(blueprint, caller, slot).await?;
+    let mut is_whole = true;
+    while let Some(request) = player.enter() {
+        match timeout(time, direct::replay(&mut instance, request)).await {
+            Ok(Ok(response)) => player.leave(Event::Leave(response)),
+            Ok(Err(Failure::Trap(error, _))) => {
+                is_whole = false;
+                player.leave(Event::Trap(trap(&error)));
+                break;
+            }
+            Ok(Err(failure)) => return Err(failure),
+            Err(_) => {
+                is_whole = false;
+                if !player.is_at_cut() {
+                    player.fail(&format!("the guest did not return within {} s", time.as_secs()));
+                }
+                break;
+            }
+        }
+    }
+    let memory = if is_whole { instance.memory_digest() } else { None };
+    let at_cut = player.is_at_cut() && !is_whole;
+    let (ended, mode, _) = player.end();
+    Ok(Played { ended: ended.or(at_cut.then_some(Ended::Cut)), mode, memory })
+}
+
+/// The text by which a trap is recorded: its first cause.
+pub(crate) fn trap(error: &wasmtime::Error) -> String {
+    error.root_cause().to_string()
+}
+
+/// The state of a module that reaches nothing, with the recorded limits.
+fn alone(state: &SharedState, [memory_limit_bytes, max_table_elements]: [u64; 2]) -> Arc<SharedState> {
+    let limits = crate::config::Limits { memory_limit_bytes, max_table_elements, ..state.limits.clone() };
+    Arc::new(SharedState {
+        environment: Vec::new(),
+        masks: Arc::default(),
+        transport: Transport::new(Vec::new(), Vec::new(), transport_config(&limits)),
+        limits,
+        isolation: crate::config::Isolation::Request,
+        metrics: Arc::clone(&state.metrics),
+        sidecars: Vec::new(),
+        allow: Vec::new(),
+        #[cfg(test)]
+        without: None,
+        #[cfg(test)]
+        peak: Arc::default(),
+    })
+}
+
+/// Describes the difference between a recorded event and another one.
+pub(super) fn difference(
+    event: usize,
+    recorded: Option<&Event>,
+    replayed: Option<&Event>,
+    after: Option<String>,
+) -> Difference {
+    let part = match (recorded, replayed) {
+        (Some(Event::Start(_, one)), Some(Event::Start(_, other))) => part_of_calls(one, other),
+        (Some(Event::Leave(one)), Some(Event::Leave(other))) => part_of_responses(one, other),
+        (Some(Event::Log(_, one)), Some(Event::Log(_, other))) => Some(format!("byte {}", first(one, other))),
+        (Some(Event::Write(_, Some(one), _)), Some(Event::Write(_, Some(other), _))) => {
+            Some(format!("byte {}", first(one, other)))
+        }
+        _ => None,
+    };
+    let text = |event: Option<&Event>| event.map_or_else(|| "nothing more".to_string(), described);
+    Difference { event, recorded: text(recorded), replayed: text(replayed), part, after, is_new: false }
+}
+
+/// The first place at which two texts differ.
+fn first(one: &[u8], other: &[u8]) -> usize {
+    let at = one.iter().zip(other).position(|(one, other)| one != other);
+    at.unwrap_or(one.len().min(other.len()))
+}
+
+fn part_of_bodies(one: Option<&Vec<u8>>, other: Option<&Vec<u8>>) -> Option<String> {
+    let [one, other] = [one, other].map(|body| body.map(Vec::as_slice).unwrap_or_default());
+    (one != other).then(|| format!("body, byte {}", first(one, other)))
+}
+
+fn part_of_headers(one: &[Field], other: &[Field]) -> Option<String> {
+    if one == other {
+        return None;
+    }
+    let pairs = one.iter().zip(other);
+    let differing = pairs.into_iter().find(|(one, other)| one != other).map(|(one, _)| &one.0);
+    Some(differing.map_or_else(|| "the number of headers".to_string(), |name| format!("header {name}")))
+}
+
+fn part_of_calls(one: &Call, other: &Call) -> Option<String> {
+    match () {
+        () if one.method != other.method => Some("method".to_string()),
+        () if one.url != other.url => Some("URL".to_string()),
+        () => part_of_headers(&one.headers, &other.headers)
+            .or_else(|| part_of_bodies(one.body.as_ref(), other.body.as_ref())),
+    }
+}
+
+fn part_of_responses(one: &Response, other: &Response) -> Option<String> {
+    if one.status != other.status {
+        return Some("status".to_string());
+    }
+    part_of_headers(&one.headers, &other.headers).or_else(|| part_of_bodies(one.body.as_ref(), other.body.as_ref()))
+}
+
+/// An event in a line.
+pub(crate) fn described(event: &Event) -> String {
+    let body = |body: &Option<Vec<u8>>| match body {
+        Some(body) if !body.is_empty() => format!(" {}", shown(body)),
+        _ => String::new(),
+    };
+    match event {
+        Event::Enter(Request { method, path, body: own, .. }) => format!("request {method} {path}{}", body(own)),
+        Event::Leave(Response { status, body: own, .. }) => format!("answer {status}{}", body(own)),
+        Event::Trap(text) => format!("trap: {}", shown(text.as_bytes())),
+        Event::Refused(text) => format!("ended by the host: {}", shown(text.as_bytes())),
+        Event::Start(_, Call { method, url, body: own, .. }) => format!("call {method} {url}{}", body(own)),
+        Event::Wait(timeout, _) if *timeout == u32::MAX => "wait for a call".to_string(),
+        Event::Wait(timeout, _) => format!("wait for {timeout} µs"),
+        Event::Take(Some((call, Ok(Response { status, body: own, .. })))) => {
+            format!("result of call {call}: {status}{}", body(own))
+        }
+        Event::Take(Some((call, Err(failure)))) => {
+            format!("result of call {call}: {}", shown(failure.detail.as_bytes()))
+        }
+        Event::RandomBytes(bytes) => format!("{} random bytes", bytes.len()),
+        Event::Write(call, piece, _) => format!("write to call {call}{}", body(piece)),
+        Event::Read(call, _) => format!("read of call {call}"),
+        Event::Cancel(call) => format!("end of call {call}"),
+        Event::Log(_, text) => format!("log {}", shown(text).trim_end()),
+        other => other.kind().to_string(),
+    }
+}

@@ -1,0 +1,280 @@
+//! The end of recordings: what was kept is masked, encoded and written, away from the request.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use tenon_tape::{Encoder, Event, Kept, MAX_BYTES, Meta, Tape, TapeFolder, Written};
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+
+use super::masked::{MaskList, Masked, mask};
+use super::player::{Ended, Mode};
+use super::replay::play;
+use super::stand::Stand;
+use crate::config::{Isolation, RecordConfig};
+use crate::error::RuntimeError;
+use crate::instance::call::EntryPoint;
+use crate::module::Module;
+use crate::module::engine::SharedEngine;
+use crate::tape::recorder::Recorder;
+
+/// Bytes of the events of all requests that run, at most.
+const RUNNING: usize = 128 * 1024 * 1024;
+
+/// Recordings that wait to be written, at most. Others are left out.
+const WAITING: usize = 256;
+
+/// After a failure, nothing is written for this long.
+const PAUSE: Duration = Duration::from_mins(1);
+
+/// How long a runtime that ends waits for its recordings.
+const LAST: Duration = Duration::from_secs(10);
+
+/// Takes what the recorders have collected.
+pub(crate) struct Sink {
+    config: RecordConfig,
+    list: MaskList,
+    stand: Stand,
+    engine: SharedEngine,
+    handle: Handle,
+    /// Requests that are masked at once.
+    turns: Arc<Semaphore>,
+    claimed: AtomicUsize,
+    waiting: Arc<AtomicUsize>,
+    sender: SyncSender<(Meta, Vec<u8>)>,
+    /// True once it was said that recordings are left out because too many wait.
+    has_said: AtomicBool,
+    this: Weak<Self>,
+}
+
+/// A request that has ended and is kept.
+pub(crate) struct Finished {
+    pub(crate) module: Arc<Module>,
+    pub(crate) meta: Meta,
+    pub(crate) events: Vec<u8>,
+}
+
+impl Sink {
+    /// Opens the folder, and begins to write there.
+    ///
+    /// # Errors
+    ///
+    /// A folder that cannot be made or that others may write to, an entry of `mask`, and a system without random numbers.
+    pub(crate) fn open(config: RecordConfig, engine: SharedEngine) -> Result<Arc<Self>, RuntimeError> {
+        let wrong = |reason: String| RuntimeError::Config(format!("record: {reason}"));
+        let list = MaskList::parse(&config.mask).map_err(|entry| {
+            wrong(format!("mask: \"{entry}\" must be the name of a header or a JSON pointer such as #/card/number"))
+        })?;
+        if !(0.0..=1.0).contains(&config.share) {
+            return Err(wrong(format!("share is {}: it must be from 0 to 1", config.share)));
+        }
+        let folder = TapeFolder::open(&config.folder, config.max_bytes, config.max_age)
+            .map_err(|error| wrong(format!("folder {}: {error}", config.folder.display())))?;
+        let mut key = [0; 32];
+        getrandom::fill(&mut key).map_err(|error| wrong(format!("there are no random numbers: {error}")))?;
+        let (sender, receiver) = sync_channel::<(Meta, Vec<u8>)>(WAITING);
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let left = Arc::clone(&waiting);
+        let shown = config.folder.display().to_string();
+        std::thread::Builder::new()
+            .name("tenon-record".to_string())
+            .spawn(move || {
+                let mut writer = Writer { folder, shown, paused: None };
+                while let Ok((meta, file)) = receiver.recv() {
+                    writer.write(&meta, &file);
+                    left.fetch_sub(1, Ordering::Release);
+                }
+            })
+            .map_err(|error| wrong(error.to_string()))?;
+        Ok(Arc::new_cyclic(|this| Self {
+            list,
+            stand: Stand::new(key),
+            engine,
+            handle: Handle::current(),
+            turns: Arc::new(Semaphore::new(1)),
+            claimed: AtomicUsize::new(0),
+            waiting,
+            sender,
+            has_said: AtomicBool::new(false),
+            this: this.clone(),
+            config,
+        }))
+    }
+
+    /// Says which modules cannot be recorded.
+    pub(crate) fn say_unrecordable(&self, modules: &[Arc<Module>]) {
+        for module in modules.iter().filter(|module| !is_recordable(module)) {
+            let why = match module.entry {
+                EntryPoint::Direct(_) => "isolation = \"shared\" keeps memory between requests",
+                _ => "only components that export sdk:core/handler are",
+            };
+            tracing::warn!(module = &*module.info.name, "its requests are not recorded: {why}");
+        }
+    }
+
+    /// Begins to record a request, if it may be kept.
+    pub(crate) fn begin(
+        &self,
+        module: &Arc<Module>,
+        request_id: &Arc<str>,
+        parts: &http::request::Parts,
+        may_ask: bool,
+    ) -> Option<Arc<Recorder>> {
+        if !is_recordable(module) {
+            return None;
+        }
+        let is_asked = |name: &http::HeaderName| may_ask && parts.headers.contains_key(name);
+        let chosen = match &self.config.header {
+            Some(name) if is_asked(name) => Some(Kept::Asked),
+            _ if self.config.share > 0.0 && drawn() < self.config.share => Some(Kept::Share),
+            _ if self.config.failures || self.config.slow.is_some() => None,
+            _ => return None,
+        };
+        Some(Arc::new(Recorder::new(self.this.upgrade()?, Arc::clone(module), Arc::clone(request_id), chosen)))
+    }
+
+    /// Claims bytes for the events of a request that runs.
+    pub(super) fn claim(&self, bytes: usize) -> bool {
+        let more = |claimed: usize| claimed.checked_add(bytes).filter(|all| *all <= RUNNING);
+        self.claimed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
+    }
+
+    /// Gives claimed bytes back.
+    pub(super) fn free(&self, bytes: usize) {
+        self.claimed.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// Returns whether failed requests are kept, and this is one.
+    pub(super) fn keeps_failed(&self, has_failed: bool) -> bool {
+        self.config.failures && has_failed
+    }
+
+    /// Returns whether a request is kept that has failed or taken so long.
+    pub(super) fn keeps(&self, has_failed: bool, duration: Duration) -> bool {
+        self.keeps_failed(has_failed) || self.config.slow.is_some_and(|slow| duration >= slow)
+    }
+
+    /// Notes that a request is not recorded which should be.
+    pub(super) fn leave_out(&self, module: &str, request_id: &str, why: &str) {
+        tracing::warn!(module, request_id, "the request is not recorded: {why}");
+    }
+
+    /// Takes a request that is kept.
+    pub(super) fn offer(&self, finished: Finished) {
+        if self.waiting.fetch_add(1, Ordering::Relaxed) >= WAITING {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            if !self.has_said.swap(true, Ordering::Relaxed) {
+                tracing::warn!("recordings are left out: more than {WAITING} wait to be written");
+            }
+            return;
+        }
+        let Some(sink) = self.this.upgrade() else { return };
+        self.handle.spawn(async move {
+            let (name, id) = (Arc::clone(&finished.module.info.name), finished.meta.request_id.clone());
+            let made = sink.file(finished).await;
+            let sent = made.and_then(|file| sink.sender.try_send(file).map_err(|_| "too many wait to be written"));
+            match sent {
+                // The writer counts it.
+                Ok(()) => return,
+                Err(why) => sink.leave_out(&name, &id, why),
+            }
+            sink.waiting.fetch_sub(1, Ordering::Release);
+        });
+    }
+
+    /// Masks and encodes a request. The error is the reason why it is left out.
+    async fn file(&self, finished: Finished) -> Result<(Meta, Vec<u8>), &'static str> {
+        let Finished { module, mut meta, events: bytes } = finished;
+        let events = Encoder::decode(&bytes).map_err(|_| "its events cannot be read")?;
+        let Masked { events, known, is_tainted, has_outputs, names } =
+            mask(events, &self.list, &module.shared_state.environment, &self.stand)?;
+        meta.masked = names;
+        let file = if is_tainted {
+            drop(bytes);
+            let (encoder, memory) = self.again(&module, &meta, events, has_outputs).await?;
+            meta.memory = memory;
+            meta.file(&encoder.into_bytes())
+        } else {
+            meta.file(&bytes)
+        };
+        if known.is_in(&file) {
+            return Err("a masked value is still in it");
+        }
+        if file.len() > MAX_BYTES {
+            return Err("it is larger than a recording may be");
+        }
+        Ok((meta, file))
+    }
+
+    /// Runs a request again with masked values, and returns what the guest makes of them.
+    async fn again(
+        &self,
+        module: &Arc<Module>,
+        meta: &Meta,
+        events: Vec<Event>,
+        has_outputs: bool,
+    ) -> Result<(Encoder, Option<u128>), &'static str> {
+        let _turn = self.turns.acquire().await.map_err(|_| "the runtime has ended")?;
+        let stand = self.stand.clone().replacing_random(has_outputs);
+        let mode = Mode::Masking(Box::default(), stand);
+        let tape = Tape { meta: meta.clone(), events };
+        let played = play(&self.engine, module, tape, mode).await.map_err(|_| "it cannot be replayed")?;
+        match (played.ended, played.mode) {
+            (None | Some(Ended::Cut), Mode::Masking(encoder, _)) => Ok((*encoder, played.memory)),
+            _ => Err("the module does something else with masked values"),
+        }
+    }
+
+    /// Resolves when all requests that were kept are written, after some seconds at most.
+    pub(crate) async fn flush(&self) {
+        let ends = Instant::now() + LAST;
+        while self.waiting.load(Ordering::Acquire) > 0 && Instant::now() < ends {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+}
+
+/// Returns whether the requests of a module can be recorded.
+pub(crate) fn is_recordable(module: &Module) -> bool {
+    matches!(module.entry, EntryPoint::Direct(_)) && module.shared_state.isolation == Isolation::Request
+}
+
+/// A random number from 0 to 1. The keys of a hash table are as good as needed for a share.
+fn drawn() -> f64 {
+    use std::hash::{BuildHasher as _, Hasher as _};
+    let number = std::hash::RandomState::new().build_hasher().finish();
+    (number >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// Writes files. A failure, such as a full disk, is said once, and ends recording for a while.
+struct Writer {
+    folder: TapeFolder,
+    shown: String,
+    paused: Option<Instant>,
+}
+
+impl Writer {
+    fn write(&mut self, meta: &Meta, file: &[u8]) {
+        if self.paused.is_some_and(|since| since.elapsed() < PAUSE) {
+            return;
+        }
+        match self.folder.write(meta, file) {
+            Ok(Written::Whole) => {
+                if self.paused.take().is_some() {
+                    tracing::info!("recordings are written to {} again", self.shown);
+                }
+            }
+            Ok(Written::TooLarge) => {
+                let (module, request_id) = (&*meta.module, &*meta.request_id);
+                tracing::warn!(module, request_id, "the request is not recorded: it is larger than record.max_bytes");
+            }
+            Err(error) => {
+                if self.paused.replace(Instant::now()).is_none() {
+                    tracing::error!("recording stops: {}: {error}", self.shown);
+                }
+            }
+        }
+    }
+}
