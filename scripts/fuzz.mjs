@@ -1,6 +1,6 @@
 // Drives the fuzz targets: those of `crates/fuzz` by coverage (libFuzzer), those of `tenon.toml` with fast-check.
 //
-//   node scripts/fuzz.mjs [--seconds 20] [--corpus <folder>] [configuration | loading | headers | toml …]
+//   node scripts/fuzz.mjs [--seconds 20] [--corpus <folder>] [configuration | loading | headers | tapes | toml …]
 //
 // Interesting inputs are saved in the corpus folder, `target/fuzz` by default, and start the next run. A failing input
 // is also saved there. Move it to `crates/fuzz/corpus/<target>` when its cause is fixed. Only the crates of this
@@ -11,7 +11,7 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { fail, root, run, say } from "./setup.mjs";
 
-const inRust = ["configuration", "loading", "headers"];
+const inRust = ["configuration", "loading", "headers", "tapes"];
 const inTypeScript = ["toml"];
 
 const { values, positionals } = parseArgs({

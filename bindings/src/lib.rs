@@ -29,5 +29,6 @@ mod services;
 mod sidecar;
 mod snapshot;
 mod streams;
+mod tapes;
 mod uploads;
 mod usage;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use napi::bindgen_prelude::Buffer;
 use napi_derive::napi;
 use tenon_runtime::{
-    Allowance, Isolation, Limits, ModuleBudget, ModulePolicy, ModuleSource, RuntimeConfig, TlsFiles, TrustedProxies,
-    WhenSpent,
+    Allowance, Isolation, Limits, ModuleBudget, ModulePolicy, ModuleSource, RecordConfig, RuntimeConfig, TlsFiles,
+    TrustedProxies, WhenSpent,
 };
 use tenon_transport::{Allow, Sidecar};
 
@@ -49,6 +49,31 @@ pub struct RuntimeOptions {
     pub otlp_endpoint: Option<String>,
     /// Addresses and networks of proxies whose `X-Forwarded-*` headers are believed.
     pub trusted_proxies: Option<Vec<String>>,
+    /// Records requests; left out, none is recorded.
+    pub record: Option<NativeRecord>,
+    /// True when recordings are replayed; false when left out.
+    pub replays: Option<bool>,
+}
+
+/// Which requests are recorded, and where.
+#[napi(object)]
+pub struct NativeRecord {
+    /// The folder of recordings.
+    pub folder: String,
+    /// The share of all requests, from 0 to 1.
+    pub share: f64,
+    /// True when requests that failed are recorded.
+    pub failures: bool,
+    /// Milliseconds; requests that took as long are recorded.
+    pub slow_ms: Option<f64>,
+    /// The header by which a trusted proxy asks for a recording.
+    pub header: Option<String>,
+    /// Bytes of all recordings.
+    pub max_bytes: f64,
+    /// Milliseconds; older recordings are removed.
+    pub max_age_ms: Option<f64>,
+    /// Names of headers, and JSON pointers after a `#`.
+    pub mask: Vec<String>,
 }
 
 /// The files of a certificate, in PEM.
@@ -170,6 +195,28 @@ pub(crate) fn config(options: RuntimeOptions) -> Result<RuntimeConfig, Failure> 
         trust_compiled: options.trust_compiled.unwrap_or(false),
         cache: options.cache_dir.map(Into::into),
         compiler: options.compiler.unwrap_or_default().into_iter().map(Into::into).collect(),
+        record: options.record.map(record).transpose()?,
+        replays: options.replays.unwrap_or(false),
+    })
+}
+
+fn record(given: NativeRecord) -> Result<RecordConfig, Failure> {
+    let time = |name: &str, value: Option<f64>| {
+        value.map(|value| Ok::<_, Failure>(Duration::from_millis(whole(name, value)?))).transpose()
+    };
+    let header = given.header.map(|name| {
+        let wrong = format!("record.header is \"{name}\": it must be the name of a header");
+        name.parse().map_err(|_| Failure::new("CONFIG", wrong))
+    });
+    Ok(RecordConfig {
+        folder: given.folder.into(),
+        share: given.share,
+        failures: given.failures,
+        slow: time("record.slow_ms", given.slow_ms)?,
+        header: header.transpose()?,
+        max_bytes: whole("record.max_bytes", given.max_bytes)?,
+        max_age: time("record.max_age_ms", given.max_age_ms)?,
+        mask: given.mask,
     })
 }
 

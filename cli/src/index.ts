@@ -19,6 +19,7 @@ export {
   type NodeResponse,
   type Page,
   type RecentRequest,
+  type RecordOptions,
   type RequestUsage,
   Runtime,
   type RuntimeOptions,

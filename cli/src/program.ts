@@ -14,6 +14,8 @@ import { mcpCommand } from "./commands/mcp.ts";
 import { migrateCommand } from "./commands/migrate.ts";
 import { newCommand } from "./commands/new.ts";
 import { publishCommand } from "./commands/publish.ts";
+import { recordCommand } from "./commands/record.ts";
+import { replayCommand } from "./commands/replay.ts";
 import { runCommand } from "./commands/run.ts";
 import { schemaCommand } from "./commands/schema.ts";
 import { sidecarCommand } from "./commands/sidecar.ts";
@@ -49,6 +51,8 @@ export function createProgram(): Command {
     publishCommand,
     schemaCommand,
     evalCommand,
+    replayCommand,
+    recordCommand,
   ];
   for (const add of [
     ...commands,

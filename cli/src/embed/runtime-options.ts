@@ -1,6 +1,6 @@
 /** The options of a runtime: their types, their checks, and their conversion for the addon. */
 import { types } from "node:util";
-import type { NativeModule, RuntimeOptions as NativeOptions } from "@tenon/native";
+import type { NativeModule, RuntimeOptions as NativeOptions, NativeRecord } from "@tenon/native";
 import type { SECRET_PREFIX as SdkPrefix } from "@tenon/sdk/abi";
 import { defaultCacheFolder } from "../cache-folder.ts";
 import { TenonError } from "../errors.ts";
@@ -12,6 +12,7 @@ import { inProcessProblem } from "../project/config/in-process.ts";
 import { type CamelCase, camelCase } from "../project/config/key.ts";
 import { sections } from "../project/config/keys.ts";
 import { type Kind, oneOf, text, textList, wholeNumber } from "../project/config/kinds.ts";
+import { headerProblem, maskProblem } from "../project/config/masks.ts";
 import { hostProblem, mountProblem } from "../project/config/mounts.ts";
 import type { LogRecord } from "./log.ts";
 import {
@@ -89,6 +90,28 @@ export interface RuntimeOptions extends Limits {
    * believed; those of other clients are not. None unless given.
    */
   readonly trustedProxies?: readonly string[];
+  /** Records requests, which `tenon replay` runs again. None unless given. */
+  readonly record?: RecordOptions;
+}
+
+/** Which requests are recorded, and where. */
+export interface RecordOptions {
+  /** The folder of recordings. Only this user may read it. */
+  readonly folder: string;
+  /** The share of all requests that is recorded, from 0 to 1; 0 when left out. */
+  readonly share?: number;
+  /** True, the default, when requests that failed are recorded: 500, 504 and traps. */
+  readonly failures?: boolean;
+  /** Milliseconds: records requests that took as long. */
+  readonly slowMs?: number;
+  /** A header by which a trusted proxy, or this program, asks for a recording. */
+  readonly header?: string;
+  /** Bytes of all recordings together; 1 GiB when left out. The oldest are removed. */
+  readonly maxBytes?: number;
+  /** Milliseconds: recordings that are older are removed. */
+  readonly maxAgeMs?: number;
+  /** Names of headers, and JSON pointers such as `#/card/number`, whose values are replaced by placeholders. */
+  readonly mask?: readonly string[];
 }
 
 /**
@@ -170,6 +193,23 @@ type Check = (path: string, value: unknown) => string[];
 type Checks = Readonly<Record<string, Check>>;
 
 const { keys: server } = sections.server;
+const { keys: recording } = sections.record;
+
+/** The checks of the options of recording. */
+const recordChecks: Readonly<Record<keyof RecordOptions, Check>> = {
+  folder: checkKind(recording.folder.kind),
+  share: checkKind(recording.share.kind),
+  failures: checkKind(recording.failures.kind),
+  slowMs: checkKind(recording.slow_ms.kind),
+  header: checkProblem(headerProblem),
+  maxBytes: checkKind(recording.max_bytes.kind),
+  maxAgeMs: checkKind(recording.max_age_ms.kind),
+  mask: (path, value) => {
+    const entries = recording.mask.kind.read(value);
+    const problem = entries === undefined ? `must be ${recording.mask.kind.description}` : maskProblem(entries);
+    return problem === undefined ? [] : [`\`${path}\` ${problem}`];
+  },
+};
 
 /** The checks of the options of `Runtime.create`. The addon checks addresses and hosts. */
 const runtimeChecks: Readonly<Record<keyof RuntimeOptions, Check>> = {
@@ -189,6 +229,17 @@ const runtimeChecks: Readonly<Record<keyof RuntimeOptions, Check>> = {
   accessLog: checkKind(server.access_log.kind),
   otlpEndpoint: checkKind(server.otlp_endpoint.kind),
   trustedProxies: checkKind(textList),
+  record: (path, value) => {
+    const checks = Object.fromEntries(
+      Object.entries(recordChecks).map(([name, check]): [string, Check] => [
+        name,
+        (_, given) => check(`${path}.${name}`, given),
+      ]),
+    );
+    if (!isRecord(value)) return [`\`${path}\` must be an object of options, with \`folder\` at least`];
+    const missing = value["folder"] === undefined ? [`\`${path}.folder\` is missing: it must be a string`] : [];
+    return [...problemsOf(value, checks, () => undefined), ...missing];
+  },
   ...(Object.fromEntries(
     Object.entries(limits).map(([name, { min, max }]) => [camelCase(name), checkKind(wholeNumber(min, max))]),
   ) as Record<keyof Limits, Check>),
@@ -274,7 +325,7 @@ export function refuseWrongOptions(options: RuntimeOptions): void {
 export function nativeOptions(options: RuntimeOptions): NativeOptions {
   refuseWrongOptions(options);
   const { modules, cacheFolder = defaultCacheFolder(), logLevel = "warn", onLog, ...rest } = options;
-  const { sidecars, env, secrets, outboundAllow, trustedProxies, verifyKey: _verifyKey, ...others } = rest;
+  const { sidecars, env, secrets, outboundAllow, trustedProxies, record, verifyKey: _verifyKey, ...others } = rest;
   return {
     ...withLimits(others),
     modules: Array.isArray(modules)
@@ -287,8 +338,21 @@ export function nativeOptions(options: RuntimeOptions): NativeOptions {
     ...(env === undefined && secrets === undefined ? {} : { env: environmentOf(env, secrets) }),
     ...(outboundAllow === undefined ? {} : { outboundAllow: [...outboundAllow] }),
     ...(trustedProxies === undefined ? {} : { trustedProxies: [...trustedProxies] }),
+    ...(record === undefined ? {} : { record: nativeRecord(record) }),
     ...(cacheFolder === false ? {} : { cacheDir: cacheFolder }),
   };
+}
+
+/** The options of recording as the addon takes them. */
+function nativeRecord({
+  folder,
+  share = recording.share.default ?? 0,
+  failures = recording.failures.default ?? true,
+  maxBytes = recording.max_bytes.default ?? 0,
+  mask = [],
+  ...more
+}: RecordOptions): NativeRecord {
+  return { folder, share, failures, maxBytes, mask: [...mask], ...more };
 }
 
 /**

@@ -25,6 +25,7 @@ import {
   type ModuleLimits,
   type ModuleOptions,
   nativeOptions,
+  type RecordOptions,
   type RuntimeOptions,
   refuseWrongModule,
   refuseWrongOptions,
@@ -45,6 +46,7 @@ export type {
   ModuleOptions,
   NodeRequest,
   NodeResponse,
+  RecordOptions,
   RequestUsage,
   RuntimeOptions,
 };

@@ -7,8 +7,8 @@ import { type Environment, resolveSecrets } from "./secrets.ts";
 import { resolveSidecars } from "./sidecars.ts";
 
 /**
- * The runtime's options from `tenon.toml`: `[server]` without the address, `[sidecars]`, `[outbound]`, `[secrets]` and
- * `[env]`.
+ * The runtime's options from `tenon.toml`: `[server]` without the address, `[sidecars]`, `[outbound]`, `[record]`,
+ * `[secrets]` and `[env]`.
  *
  * @param folder the base of relative paths in the file
  * @param environment the variables for `[secrets]` and for sidecars in this process
@@ -33,8 +33,15 @@ export function servingOptions(
     trustedProxies: config.server.trustedProxies,
     env: config.env,
     secrets: resolveSecrets(config.secrets, folder, environment),
+    ...recordOf(config, folder),
     ...(tlsCertificate === undefined || tlsKey === undefined
       ? {}
       : { tls: { certificate: resolve(folder, tlsCertificate), key: resolve(folder, tlsKey) } }),
   };
+}
+
+/** The recording of requests; nothing without a folder. */
+function recordOf({ record }: Config, folder: string): Pick<RuntimeOptions, "record"> {
+  const { folder: own, ...rest } = record;
+  return own === undefined ? {} : { record: { ...rest, folder: resolve(folder, own) } };
 }

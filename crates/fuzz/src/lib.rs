@@ -3,6 +3,7 @@
 //! - [`configuration`]: a runtime's configuration, and the allowed destinations of calls.
 //! - [`loading`]: files that are loaded as components.
 //! - [`headers`]: requests into a module and responses out of it, over both interfaces.
+//! - [`tapes`]: files of recorded requests.
 //!
 //! `scripts/fuzz.mjs` drives them by coverage (libFuzzer). `cargo test` runs the inputs in `corpus/`: the seeds of
 //! fuzzing, and inputs that once found a fault. `cli/src/project/config.fuzz.test.ts` fuzzes the text of `tenon.toml`,
@@ -13,10 +14,12 @@
 mod configuration;
 mod headers;
 mod loading;
+mod tapes;
 
 pub use configuration::configuration;
 pub use headers::headers;
 pub use loading::loading;
+pub use tapes::tapes;
 
 use std::sync::OnceLock;
 

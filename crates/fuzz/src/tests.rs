@@ -24,3 +24,8 @@ fn what_is_kept_for_headers() {
 fn what_is_kept_for_loading() {
     corpus("loading").iter().for_each(|bytes| crate::loading(bytes));
 }
+
+#[test]
+fn what_is_kept_for_tapes() {
+    corpus("tapes").iter().for_each(|bytes| crate::tapes(bytes));
+}

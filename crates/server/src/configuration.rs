@@ -11,8 +11,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use tenon_jobs::{Declaration, QueueOptions, Tasks, Work, WorkError};
 use tenon_runtime::{
-    Allowance, ConfigError, Isolation, Limits, ModuleBudget, ModulePolicy, ModuleSource, RuntimeConfig, SECRET_PREFIX,
-    TlsFiles, TrustedProxies, WhenSpent,
+    Allowance, ConfigError, Isolation, Limits, ModuleBudget, ModulePolicy, ModuleSource, RecordConfig, RuntimeConfig,
+    SECRET_PREFIX, TlsFiles, TrustedProxies, WhenSpent,
 };
 use tenon_transport::{Allow, Sidecar};
 
@@ -45,6 +45,7 @@ pub(crate) struct Configuration {
     otlp_endpoint: Option<String>,
     trusted_proxies: Vec<String>,
     tls: Option<Tls>,
+    record: Option<Record>,
     isolation: String,
     limits: BTreeMap<String, u64>,
     sidecars: BTreeMap<String, SidecarValue>,
@@ -70,6 +71,51 @@ pub(crate) struct Configuration {
 struct Tls {
     certificate: PathBuf,
     key: PathBuf,
+}
+
+/// Which requests are recorded, and where.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Record {
+    folder: PathBuf,
+    #[serde(default)]
+    share: f64,
+    #[serde(default = "is_on")]
+    failures: bool,
+    slow_ms: Option<u64>,
+    header: Option<String>,
+    #[serde(default = "max_bytes")]
+    max_bytes: u64,
+    max_age_ms: Option<u64>,
+    #[serde(default)]
+    mask: Vec<String>,
+}
+
+/// The default of `failures`.
+fn is_on() -> bool {
+    true
+}
+
+/// The default of `maxBytes`.
+fn max_bytes() -> u64 {
+    RecordConfig::MAX_BYTES
+}
+
+impl Record {
+    /// The runtime's options; a relative folder is relative to that of the configuration.
+    fn of_runtime(&self, folder: &Path) -> Result<RecordConfig, String> {
+        let header = self.header.as_deref().map(str::parse).transpose();
+        Ok(RecordConfig {
+            folder: folder.join(&self.folder),
+            share: self.share,
+            failures: self.failures,
+            slow: self.slow_ms.map(Duration::from_millis),
+            header: header.map_err(|_| "header: it must be the name of a header".to_string())?,
+            max_bytes: self.max_bytes,
+            max_age: self.max_age_ms.map(Duration::from_millis),
+            mask: self.mask.clone(),
+        })
+    }
 }
 
 /// A module with its policy. A part that is left out is the server's.
@@ -186,7 +232,7 @@ impl Configuration {
     pub(crate) fn without_reach(mut self) -> Self {
         self.sidecars.clear();
         self.secrets.clear();
-        self.tls = None;
+        (self.tls, self.record) = (None, None);
         (self.queues, self.cron) = (BTreeMap::new(), None);
         for module in self.modules.values_mut() {
             (module.sidecars, module.secrets) = (None, None);
@@ -274,6 +320,13 @@ impl Configuration {
             trust_compiled: self.trust_compiled,
             cache: crate::cache_folder(),
             compiler: crate::compiler()?,
+            record: self
+                .record
+                .as_ref()
+                .map(|record| record.of_runtime(&self.folder))
+                .transpose()
+                .map_err(|wrong| ServerError::Usage(format!("record.{wrong}")))?,
+            replays: false,
         })
     }
 }
@@ -322,8 +375,8 @@ impl Budget {
 
 /// The values that the process reads once: where it listens, how it logs, and the limits that are no module's.
 fn fixed(values: &Value) -> BTreeMap<String, Value> {
-    const KEYS: [&str; 8] =
-        ["host", "port", "metricsAddress", "logFormat", "accessLog", "otlpEndpoint", "trustedProxies", "tls"];
+    const KEYS: [&str; 9] =
+        ["host", "port", "metricsAddress", "logFormat", "accessLog", "otlpEndpoint", "trustedProxies", "tls", "record"];
     let of_server = KEYS.iter().filter_map(|key| Some(((*key).to_string(), values.get(*key)?.clone())));
     let limits = values.get("limits").and_then(Value::as_object).into_iter().flatten();
     let limits = limits.filter(|(name, _)| Limits::KEYS.iter().any(|key| key.name == **name && !key.is_of_module()));
@@ -433,5 +486,22 @@ mod tests {
         let value = configuration(&json!({ "secrets": { "A": "env:TENON_NOT_SET" } }));
         let config = read(folder.path(), &value).unwrap().without_reach();
         assert!(config.runtime(&mut InProcessSidecars::default()).await.is_ok());
+    }
+
+    #[test]
+    fn recordings_have_a_folder_beside_the_configuration() {
+        let folder = tempfile::tempdir().unwrap();
+        let record = json!({ "folder": "tapes", "share": 0.5, "slowMs": 20, "header": "x-record", "mask": ["#/a"] });
+        let configuration = read(folder.path(), &configuration(&json!({ "record": record }))).unwrap();
+        let record = configuration.record.unwrap().of_runtime(folder.path()).unwrap();
+        let expected = RecordConfig {
+            share: 0.5,
+            failures: true,
+            slow: Some(Duration::from_millis(20)),
+            header: Some("x-record".parse().unwrap()),
+            mask: vec!["#/a".to_string()],
+            ..RecordConfig::new(folder.path().join("tapes"))
+        };
+        assert_eq!(record, expected);
     }
 }

@@ -10,6 +10,7 @@ use tenon_runtime::Limits;
 const SERVER: &str = "TENON_SERVER_";
 const SIDECARS: &str = "TENON_SIDECARS_";
 const ENV: &str = "TENON_ENV_";
+const RECORD: &str = "TENON_RECORD_";
 
 /// The keys of `[server]` that are texts, and their names in the configuration.
 const TEXTS: [(&str, &str); 5] = [
@@ -35,6 +36,8 @@ pub(crate) fn apply(
             server(configuration, key, &value)
         } else if let Some(name) = variable.strip_prefix(SIDECARS) {
             enter_sidecar(configuration, name, &value)
+        } else if let Some(key) = variable.strip_prefix(RECORD) {
+            record(configuration, key, &value)
         } else if let Some(name) = variable.strip_prefix(ENV) {
             enter(configuration, &["env", name], Value::String(value))
         } else {
@@ -70,6 +73,26 @@ fn server(configuration: &mut Value, key: &str, value: &str) -> Result<(), &'sta
             enter(configuration, &["limits", &name], json!(number()?))
         }
     }
+}
+
+/// Sets a key of `[record]`.
+fn record(configuration: &mut Value, key: &str, value: &str) -> Result<(), &'static str> {
+    let number = || value.parse::<u64>().map_err(|_| "must be a whole number");
+    let (name, value) = match key {
+        "FOLDER" => ("folder", json!(value)),
+        "SHARE" => ("share", json!(value.parse::<f64>().map_err(|_| "must be a number from 0 to 1")?)),
+        "FAILURES" => ("failures", json!(value.parse::<bool>().map_err(|_| "must be true or false")?)),
+        "SLOW_MS" => ("slowMs", json!(number()?)),
+        "HEADER" => ("header", json!(value)),
+        "MAX_BYTES" => ("maxBytes", json!(number()?)),
+        "MAX_AGE_MS" => ("maxAgeMs", json!(number()?)),
+        "MASK" => {
+            let entries: Vec<_> = value.split(',').map(str::trim).filter(|entry| !entry.is_empty()).collect();
+            ("mask", json!(entries))
+        }
+        _ => return Err("is not a key of [record]"),
+    };
+    enter(configuration, &["record", name], value)
 }
 
 /// Gives a sidecar of the configuration another address, or adds one. A shell cannot write every name: `my-db` is `MY_DB`.

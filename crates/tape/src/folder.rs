@@ -15,6 +15,9 @@ pub const EXTENSION: &str = "tape";
 /// Characters of a request id in a file's name.
 const ID: usize = 40;
 
+/// After so many recordings the folder is read again.
+const LOOK: u64 = 64;
+
 /// A folder of recordings. Others may write to it and remove from it meanwhile.
 pub struct TapeFolder {
     folder: Folder,
@@ -74,8 +77,8 @@ impl TapeFolder {
         if size > self.max_bytes || file.len() > MAX_BYTES {
             return Ok(Written::TooLarge);
         }
-        if self.bytes + size > self.max_bytes {
-            // Another process may have removed some.
+        if self.bytes + size > self.max_bytes || self.written.is_multiple_of(LOOK) {
+            // Another process may have removed some, or added.
             self.look()?;
         }
         self.remove_to(self.max_bytes - size, SystemTime::now())?;

@@ -23,8 +23,9 @@ import { allowanceProblem, allowanceRule, type BudgetPart } from "./budgets.ts";
 import { entryProblem, entryRule } from "./entry.ts";
 import { sidecarValue, sidecarValueProblem } from "./in-process.ts";
 import { type ConfigOf, type Key, open, optional, required, section, tables, withDefault } from "./key.ts";
-import { flag, oneOf, text, textList, textOrTable, wholeNumber } from "./kinds.ts";
+import { flag, oneOf, share, text, textList, textOrTable, wholeNumber } from "./kinds.ts";
 import { localesProblem } from "./locales.ts";
+import { headerProblem, headerRule, maskProblem, maskRule } from "./masks.ts";
 import { hostProblem, hostRule, mountProblem, mountRule, sourceProblem } from "./mounts.ts";
 import { pathProblem, pathRule, scheduleProblem, timezoneProblem } from "./schedules.ts";
 import { secretProblem, secretSource } from "./secret-sources.ts";
@@ -248,6 +249,42 @@ export const sections = {
         false,
         "Runs the latest missed time once, as soon as a process takes runs again. With `false`, a run that is more than 60 seconds " +
           "late is skipped.",
+      ),
+    },
+  ),
+  record: section(
+    "Recordings of requests, which `tenon replay` runs again ([Replay](replay.md)). Without a folder nothing is recorded. Modules " +
+      'with `isolation = "shared"` and components of other tools are not recorded.',
+    {
+      folder: optional(
+        text,
+        "The folder of recordings, relative to the project's folder. Only the user of the server may read it.",
+        { problem: (value) => (value === "" ? "must not be empty" : undefined), rule: { minLength: 1 } },
+      ),
+      share: withDefault(share, 0, "The share of all requests that is recorded: `0.01` is every hundredth."),
+      failures: withDefault(flag, true, "Records requests that failed: those with the status 500 or 504, and traps."),
+      slow_ms: optional(wholeNumber(1, 86_400_000), "In milliseconds: records requests that took as long."),
+      header: optional(
+        text,
+        "A header by which a proxy of `trusted_proxies` asks for a recording, such as `x-record`. From other clients it is ignored.",
+        { problem: headerProblem, rule: headerRule },
+      ),
+      max_bytes: withDefault(
+        wholeNumber(1_048_576, 2 ** 50),
+        1_073_741_824,
+        "In bytes: the size of all recordings together. The oldest are removed.",
+      ),
+      max_age_ms: optional(
+        wholeNumber(1_000, 2 ** 50),
+        "In milliseconds: recordings that are older are removed when another one is written.",
+      ),
+      mask: withDefault(
+        textList,
+        [],
+        'Headers by their names, and members of JSON bodies by their pointers, as in `["x-api-key", "#/card/number"]`. Their values ' +
+          "are replaced by placeholders of the same length and kind. `authorization`, `cookie`, `set-cookie`, `proxy-authorization`, " +
+          "`[secrets]` and the tokens of sidecars are masked in any case.",
+        { problem: maskProblem, rule: maskRule },
       ),
     },
   ),

@@ -45,6 +45,15 @@ export function wholeNumber(min: number, max: number): Kind<number> {
   };
 }
 
+/** A part of all, from 0 to 1. */
+export const share: Kind<number> = {
+  description: "a number from 0 to 1",
+  read: (value) => (typeof value === "number" && value >= 0 && value <= 1 ? value : undefined),
+  fromText: (given) => (/^(?:0|1|0?\.\d{1,12}|1\.0+)$/.test(given) ? Number(given) : undefined),
+  show: String,
+  schema: { type: "number", minimum: 0, maximum: 1 },
+};
+
 /** One of a few words. */
 export function oneOf<const T extends string>(...values: readonly T[]): Kind<T> {
   const known = (value: unknown) => values.find((each) => each === value);

@@ -247,7 +247,7 @@ impl<'a> Report<'a> {
 }
 
 /// The beginning of a frame as QuickJS writes it.
-const FRAME: &str = "    at ";
+pub(crate) const FRAME: &str = "    at ";
 
 fn is_frame(line: &str) -> bool {
     line.strip_prefix(FRAME).is_some_and(|frame| frame.trim_end().ends_with(')'))

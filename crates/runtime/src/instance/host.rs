@@ -31,7 +31,7 @@ use crate::tape::Seam;
 use crate::telemetry::module_info::ModuleInfo;
 
 /// Random bytes that a guest gets by one call at most, which traps beyond.
-const RANDOM_BYTES: u64 = 64 * 1024 * 1024;
+pub(crate) const RANDOM_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The state of one store.
 pub(crate) struct Host {

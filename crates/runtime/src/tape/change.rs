@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use serde::Serialize;
 use serde_json::Value;
 use tenon_tape::{Event, Field, Response};
 
@@ -12,7 +13,8 @@ const MOST: usize = 20;
 const SHOWN: usize = 120;
 
 /// One difference between a recorded answer and the one of a replay.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Change {
     /// The part: `status`, `header <name>`, `body`, or the JSON pointer of a member, as `#/total`.
     pub part: String,

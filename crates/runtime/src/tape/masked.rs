@@ -88,7 +88,9 @@ impl Known {
 /// The forms in which a value may occur: as it is, in a JSON string, percent-encoded, in hexadecimal digits, and in base 64 at each
 /// of its three offsets.
 fn forms(value: &[u8]) -> Vec<Vec<u8>> {
-    let mut forms = vec![value.to_vec(), json(value), percent(value)];
+    let mut forms = vec![value.to_vec(), value.to_ascii_lowercase(), value.to_ascii_uppercase(), percent(value)];
+    // As in JavaScript, as in other languages, and as some write slashes.
+    forms.extend([json(value), ascii_json(value), slashes(&json(value))]);
     forms.push(value.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect());
     forms.push(value.iter().flat_map(|byte| format!("{byte:02X}").into_bytes()).collect());
     for offset in 0..3 {
@@ -111,6 +113,23 @@ fn json(value: &[u8]) -> Vec<u8> {
     let Ok(text) = std::str::from_utf8(value) else { return value.to_vec() };
     let quoted = serde_json::to_string(text).unwrap_or_default();
     quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default().as_bytes().to_vec()
+}
+
+/// The same in ASCII alone.
+fn ascii_json(value: &[u8]) -> Vec<u8> {
+    let text = json(value);
+    let Ok(text) = std::str::from_utf8(&text) else { return value.to_vec() };
+    let escape = |c: char| {
+        let mut units = [0; 2];
+        c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")).collect::<String>()
+    };
+    text.chars().map(|c| if c.is_ascii() { c.to_string() } else { escape(c) }).collect::<String>().into_bytes()
+}
+
+/// The same with slashes escaped.
+fn slashes(text: &[u8]) -> Vec<u8> {
+    let escaped = text.iter().flat_map(|byte| if *byte == b'/' { b"\\/".to_vec() } else { vec![*byte] });
+    escaped.collect()
 }
 
 fn percent(value: &[u8]) -> Vec<u8> {
@@ -144,6 +163,9 @@ pub(crate) fn mask(
     }
     masking.places(&mut events)?;
     let hits = masking.hits;
+    if hits > 0 && events.iter().any(is_packed) {
+        return Err("an answer of a service is compressed, so it cannot be searched for masked values");
+    }
     let is_found = masking.wherever(&mut events);
     let Masking { known, names, has_outputs, .. } = masking;
     let is_tainted = hits > 0 || is_found;
@@ -174,6 +196,9 @@ impl Masking<'_> {
                         uploaded.clear();
                     }
                     let is_json = says_json(&request.headers);
+                    if !self.list.pointers.is_empty() && has_encoding(&request.headers) {
+                        return Err("the body of the request is compressed, so that it cannot be masked");
+                    }
                     self.fields(&mut request.headers);
                     if let Some(body) = &mut request.body {
                         self.members(body, is_json)?;
@@ -416,6 +441,20 @@ impl Masking<'_> {
         }
         pairs
     }
+}
+
+/// Returns whether a guest got bytes that are compressed.
+fn is_packed(event: &Event) -> bool {
+    let headers = match event {
+        Event::Take(Some((_, Ok(response)))) => &response.headers,
+        _ => return false,
+    };
+    has_encoding(headers)
+}
+
+fn has_encoding(headers: &[Field]) -> bool {
+    let of_name = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-encoding"));
+    of_name.into_iter().any(|(_, value)| !value.eq_ignore_ascii_case(b"identity"))
 }
 
 fn says_json(headers: &[Field]) -> bool {

@@ -16,15 +16,19 @@ pub(crate) mod component;
 mod json;
 mod loose;
 mod masked;
+#[cfg(test)]
+mod masked_tests;
 pub(crate) mod player;
 pub(crate) mod recorder;
 pub(crate) mod replay;
 pub(crate) mod seam;
 pub(crate) mod sink;
 mod stand;
+mod view;
 
 pub use change::Change;
 pub(crate) use recorder::Recorder;
 pub use replay::{Difference, Replayed, Verdict};
 pub(crate) use seam::Seam;
 pub(crate) use sink::Sink;
+pub use view::{meta_view, tape_view};

@@ -10,6 +10,8 @@ use super::loose::Loose;
 use super::replay::{Difference, difference};
 use super::seam::locked;
 use super::stand::Stand;
+use crate::instance::guest_log::FRAME;
+use crate::instance::host::RANDOM_BYTES;
 
 /// How a guest's own values are treated.
 pub(crate) enum Mode {
@@ -41,11 +43,13 @@ pub(super) struct Play {
     ended: Option<Ended>,
     /// The last call, log line or request, for the place of a difference.
     last: Option<String>,
+    /// The last text of the log with a stack.
+    stack: Option<String>,
 }
 
 impl Player {
     pub(crate) fn new(events: Vec<Event>, is_cut: bool, mode: Mode) -> Self {
-        Self(Mutex::new(Play { events: events.into(), at: 0, is_cut, mode, ended: None, last: None }))
+        Self(Mutex::new(Play { events: events.into(), at: 0, is_cut, mode, ended: None, last: None, stack: None }))
     }
 
     /// The next call into the guest; none when there is no other.
@@ -168,6 +172,7 @@ impl Player {
     pub(crate) fn random_bytes(&self, length: u64) -> wasmtime::Result<Vec<u8>> {
         let mut play = self.play()?;
         if let Mode::Loose(loose) = &mut play.mode {
+            wasmtime::ensure!(length <= RANDOM_BYTES, "more random bytes than a guest may ask for");
             return Ok(loose.random(usize::try_from(length)?));
         }
         match play.events.front() {
@@ -341,7 +346,11 @@ impl Player {
 
     pub(crate) fn log(&self, is_error: bool, text: &[u8]) -> wasmtime::Result<()> {
         let mut play = self.play()?;
-        play.last = Some(format!("log {}", String::from_utf8_lossy(text).trim_end()));
+        let line = String::from_utf8_lossy(text);
+        if line.contains(FRAME) {
+            play.stack = Some(line.to_string());
+        }
+        play.last = Some(format!("log {}", line.trim_end().lines().next().unwrap_or_default()));
         if let Mode::Loose(loose) = &mut play.mode {
             loose.log(is_error, text);
             return Ok(());
@@ -363,7 +372,9 @@ impl Player {
             return Err(format_err!("the replay has ended"));
         }
         // The host ended the guest in this function.
-        if let Some(Event::Refused(text)) = play.events.front() {
+        if let Some(Event::Refused(text)) = play.events.front()
+            && !matches!(play.mode, Mode::Loose(_))
+        {
             let text = text.clone();
             if let Mode::Masking(out, _) = &mut play.mode {
                 out.refused(&text);
@@ -411,12 +422,14 @@ impl Play {
     fn asks_new(&mut self, asked: Event) -> wasmtime::Error {
         let mut difference = difference(self.at, None, Some(&asked), self.last.clone());
         difference.is_new = true;
+        difference.place.clone_from(&self.stack);
         self.ended = Some(Ended::Differs(Box::new(difference)));
         format_err!("the guest asks for something that was not recorded")
     }
 
     fn differ(&mut self, replayed: Option<Event>) {
-        let difference = difference(self.at, self.events.front(), replayed.as_ref(), self.last.clone());
+        let mut difference = difference(self.at, self.events.front(), replayed.as_ref(), self.last.clone());
+        difference.place.clone_from(&self.stack);
         self.ended = Some(Ended::Differs(Box::new(difference)));
     }
 }

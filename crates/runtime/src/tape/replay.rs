@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::Serialize;
 use tenon_tape::{Call, Event, Field, Request, Response, Tape};
 use tenon_transport::Transport;
 use tokio::time::timeout;
@@ -15,15 +16,22 @@ use crate::config::transport_config;
 use crate::instance::call::direct;
 use crate::instance::call::{Blueprint, EntryPoint, Failure, Instance};
 use crate::instance::caller::Caller;
+use crate::instance::guest_log::FRAME;
 use crate::instance::shared_state::SharedState;
 use crate::module::Module;
 use crate::module::engine::SharedEngine;
+use crate::telemetry::source_map::SourceMap;
 
 /// How long a replay may take for each call into the guest.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
+/// The largest limits of a recording that hold: bytes of memory, and elements of tables.
+const MEMORY: u64 = 4 << 30;
+const ELEMENTS: u64 = 10_000_000;
+
 /// The first difference between a recording and its replay.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Difference {
     /// The number of the event, from 0.
     pub event: usize,
@@ -35,12 +43,15 @@ pub struct Difference {
     pub part: Option<String>,
     /// The last call or log line before it.
     pub after: Option<String>,
+    /// The place in the sources of the last exception that was logged before it.
+    pub place: Option<String>,
     /// True when another build asked for something that is nowhere in the recording.
     pub is_new: bool,
 }
 
 /// The outcome of a replay.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase", tag = "verdict", content = "found")]
 pub enum Verdict {
     /// Everything was the same.
     Same,
@@ -53,9 +64,11 @@ pub enum Verdict {
 }
 
 /// A replayed recording.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Replayed {
     /// The outcome.
+    #[serde(flatten)]
     pub verdict: Verdict,
     /// True when the digest of the guest's memory was compared as well.
     pub compared_memory: bool,
@@ -75,7 +88,7 @@ pub(crate) async fn strict(engine: &SharedEngine, module: &Arc<Module>, tape: Ta
     let played = play(engine, module, tape, Mode::Strict).await?;
     let compared_memory = recorded.is_some() && played.memory.is_some();
     let verdict = match played.ended {
-        Some(Ended::Differs(difference)) => Verdict::Differs(difference),
+        Some(Ended::Differs(difference)) => Verdict::Differs(placed(difference, &module.info.source_map)),
         Some(Ended::Cut) => Verdict::Same,
         None if compared_memory && recorded != played.memory => {
             let digest =
@@ -86,6 +99,7 @@ pub(crate) async fn strict(engine: &SharedEngine, module: &Arc<Module>, tape: Ta
                 replayed: digest(played.memory),
                 part: None,
                 after: None,
+                place: None,
                 is_new: false,
             }))
         }
@@ -99,12 +113,22 @@ pub(crate) async fn against(engine: &SharedEngine, module: &Arc<Module>, tape: T
     let loose = Loose::new(&tape.events);
     let played = play(engine, module, tape, Mode::Loose(Box::new(loose))).await?;
     let verdict = match (played.ended, played.mode) {
-        (Some(Ended::Differs(difference)), _) if difference.is_new => Verdict::Asks(difference),
+        (Some(Ended::Differs(difference)), _) if difference.is_new => {
+            Verdict::Asks(placed(difference, &module.info.source_map))
+        }
         (Some(Ended::Differs(difference)), _) => Verdict::Differs(difference),
         (_, Mode::Loose(loose)) if !loose.changes.is_empty() => Verdict::Changed(loose.changes),
         _ => Verdict::Same,
     };
     Ok(Replayed { verdict, compared_memory: false })
+}
+
+/// Turns the stack of the last exception into a place in the sources: the first frame that is not Tenon's.
+fn placed(mut difference: Box<Difference>, map: &SourceMap) -> Box<Difference> {
+    let stack = difference.place.take().unwrap_or_default();
+    let frame = stack.lines().find(|line| line.starts_with(FRAME) && !map.is_of_tenon(line));
+    difference.place = frame.map(|frame| map.apply(frame).trim_start_matches(FRAME).to_string());
+    difference
 }
 
 /// Runs the events of a recording in a fresh instance.
@@ -157,7 +181,9 @@ pub(crate) fn trap(error: &wasmtime::Error) -> String {
 }
 
 /// The state of a module that reaches nothing, with the recorded limits.
-fn alone(state: &SharedState, [memory_limit_bytes, max_table_elements]: [u64; 2]) -> Arc<SharedState> {
+fn alone(state: &SharedState, limits: [u64; 2]) -> Arc<SharedState> {
+    // A file of a stranger may have any.
+    let [memory_limit_bytes, max_table_elements] = [limits[0].min(MEMORY), limits[1].min(ELEMENTS)];
     let limits = crate::config::Limits { memory_limit_bytes, max_table_elements, ..state.limits.clone() };
     Arc::new(SharedState {
         environment: Vec::new(),
@@ -192,7 +218,7 @@ pub(super) fn difference(
         _ => None,
     };
     let text = |event: Option<&Event>| event.map_or_else(|| "nothing more".to_string(), described);
-    Difference { event, recorded: text(recorded), replayed: text(replayed), part, after, is_new: false }
+    Difference { event, recorded: text(recorded), replayed: text(replayed), part, after, place: None, is_new: false }
 }
 
 /// The first place at which two texts differ.

@@ -189,7 +189,7 @@ async fn streamed_answers_traps_and_time_outs_are_replayed() {
         (record.share, record.failures) = (0.0, true);
     })
     .await;
-    assert_eq!(get(&runtime, "/run/m/").await.status, 500);
+    assert_eq!(get(&runtime, "/run/m/trap").await.status, 500);
     let tape = tapes(&runtime, folder.path()).await.pop().unwrap();
     assert_eq!((tape.meta.kept, tape.meta.status), (Kept::Failed, 500));
     assert_eq!(verdict(&runtime, tape).await, Verdict::Same);

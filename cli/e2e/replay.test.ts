@@ -1,0 +1,104 @@
+/** Recordings of `tenon run`, and their replays by `tenon replay`. */
+import { spawnSync } from "node:child_process";
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { Runtime } from "../src/embed/runtime.ts";
+import { send } from "./http.ts";
+import { echoProject, helloProject, type Running, startTenon, tenon } from "./servers.ts";
+
+const [hello, echo] = [join(helloProject, "dist/hello.wasm"), join(echoProject, "dist/echo.wasm")];
+let folder: string;
+let running: Running;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tenon-replay-"));
+  await mkdir(join(folder, "dist"));
+  await copyFile(hello, join(folder, "dist/app.wasm"));
+  await writeFile(
+    join(folder, "tenon.toml"),
+    `[project]
+name = "app"
+[record]
+folder = "recordings"
+share = 1
+`,
+  );
+  running = await startTenon(["-v"], "app", folder);
+});
+afterAll(async () => {
+  running?.process.kill("SIGKILL");
+  await rm(folder, { recursive: true, force: true });
+});
+
+const command = (...args: string[]) => spawnSync(process.execPath, [tenon, ...args], { cwd: folder, encoding: "utf8" });
+
+test("a request is recorded, shown, replayed, compared and exported", async () => {
+  const headers = { authorization: "Bearer CANARY-0123456789", "x-request-id": "recorded-1" };
+  const answer = await send(running.base, { path: "/run/app/hello/you?n=1", headers });
+  expect(answer.status).toBe(200);
+  const recordings = join(folder, "recordings");
+  const files = await vi.waitFor(async () => {
+    const found = (await readdir(recordings)).filter((name) => name.endsWith(".tape"));
+    expect(found).toHaveLength(1);
+    return found;
+  });
+  const file = join(recordings, files[0] as string);
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  expect((await stat(recordings)).mode & 0o777).toBe(0o700);
+  expect((await readFile(file)).includes("CANARY")).toBe(false);
+
+  const listed = command("record", "show");
+  expect(listed.stdout).toMatch(/^\S+\.tape {2}\S+ app 200 [0-9.]+ ms recorded-1 \(share, masked: authorization\)\n$/);
+  const shown = JSON.parse(command("record", "show", file, "--json").stdout);
+  expect(shown).toMatchObject({ module: "app", requestId: "recorded-1", status: 200, masked: ["authorization"] });
+  expect(shown.answer.body).toBe(answer.body.toString());
+
+  const same = command("replay", "recordings");
+  expect([same.stdout, same.status]).toEqual([`${files[0]}: same\n`, 0]);
+  const told = JSON.parse(command("replay", file, "--module", hello, "--json").stdout);
+  expect(told).toMatchObject({ file, requestId: "recorded-1", verdict: "same", comparedMemory: expect.any(Boolean) });
+
+  // The same build, and another program.
+  expect(command("replay", file, "--against", hello)).toMatchObject({ status: 0, stdout: `${files[0]}: same\n` });
+  const other = command("replay", file, "--against", echo);
+  expect(other.status).toBe(1);
+  expect(other.stdout).toMatch(/: different\n {2}\S/);
+  const wrong = command("replay", file, "--module", echo);
+  expect([wrong.status, wrong.stderr]).toEqual([1, expect.stringContaining("the recording is of another component")]);
+
+  const exported = command("record", "export", "recorded-1", "-o", "sent.tape");
+  expect(exported.status).toBe(0);
+  expect(await readFile(join(folder, "sent.tape"))).toEqual(await readFile(file));
+
+  // A damaged file is refused.
+  const bytes = await readFile(file);
+  bytes[bytes.length - 20] = (bytes[bytes.length - 20] as number) ^ 1;
+  await writeFile(join(folder, "damaged.tape"), bytes);
+  const damaged = command("replay", "damaged.tape");
+  expect([damaged.status, damaged.stderr]).toEqual([2, expect.stringContaining("its checksum does not match")]);
+
+  expect(command("record", "prune", "--max-bytes", "0").status).toBe(0);
+  expect((await readdir(recordings)).filter((name) => name.endsWith(".tape"))).toEqual([]);
+});
+
+test("a program records as the command does, and refuses wrong options", async () => {
+  const own = join(folder, "own");
+  const runtime = await Runtime.create({
+    modules: [hello],
+    logLevel: "off",
+    record: { folder: own, share: 1, mask: ["x-key", "#/card/number"] },
+  });
+  const answer = await runtime.fetch(
+    new Request("http://tenon/run/hello/hello/you", { headers: { "x-key": "CANARY-77" } }),
+  );
+  expect(answer.status).toBe(200);
+  await answer.text();
+  await runtime.close();
+  const [name] = (await readdir(own)).filter((each) => each.endsWith(".tape"));
+  expect((await readFile(join(own, name as string))).includes("CANARY")).toBe(false);
+  expect(command("replay", join(own, name as string), "--module", hello).status).toBe(0);
+  const wrong = Runtime.create({ modules: [hello], record: { folder: own, share: 2, mask: ["#card"] } });
+  await expect(wrong).rejects.toThrow(/`record.share` must be a number from 0 to 1[\s\S]*`record.mask` has "#card"/);
+});

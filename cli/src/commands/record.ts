@@ -1,0 +1,151 @@
+import { chmod, copyFile } from "node:fs/promises";
+import { basename, resolve } from "node:path";
+import { type Command, InvalidArgumentError } from "commander";
+import { systemReason, TenonError } from "../errors.ts";
+import { fromNative, native } from "../native.ts";
+import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
+import { defaultConfig } from "../project/config.ts";
+import { findProject } from "../project/project.ts";
+import type { TapeHead } from "../replay/tapes.ts";
+import { helpCommand } from "./help.ts";
+
+interface Options extends CommonOptions {
+  readonly json?: boolean;
+}
+
+interface PruneOptions extends CommonOptions {
+  readonly maxBytes?: number;
+  readonly maxAgeMs?: number;
+}
+
+interface ExportOptions extends CommonOptions {
+  readonly output?: string;
+}
+
+/** `tenon record`: shows, removes and exports recordings. */
+export function recordCommand(program: Command): void {
+  const record = program
+    .command("record")
+    .summary("show, remove and export recordings")
+    .description("Shows, removes and exports the recordings of requests that `[record]` of tenon.toml keeps.");
+  add(
+    record
+      .command("show")
+      .summary("show a recording, or list a folder")
+      .argument("[path]", "a recording, or a folder of them; the project's folder of recordings when left out")
+      .option("--json", "print JSON"),
+    "Prints a recording's request, its events in their order, and its answer. Of a folder it lists the recordings.",
+  ).action(show);
+  add(
+    record
+      .command("prune")
+      .summary("remove old recordings")
+      .argument("[folder]", "the folder of recordings; that of the project when left out")
+      .option("--max-bytes <n>", "remove the oldest until so many bytes are left", whole)
+      .option("--max-age-ms <n>", "remove those that are older", whole),
+    "Removes recordings beyond the bounds. Without options these are `max_bytes` and `max_age_ms` of `[record]`.",
+  ).action(prune);
+  add(
+    record
+      .command("export")
+      .summary("copy a recording for somebody else")
+      .argument("<recording>", "its file, or the id of its request")
+      .option("-o, --output <file>", "the copy; `<request id>.tape` when left out"),
+    "Copies a recording to one file. It names the component by its digest, and has no secrets. `tenon replay <file> --module <component>` " +
+      "runs it anywhere.",
+  ).action(exportTape);
+  helpCommand(record);
+}
+
+function add(command: Command, description: string): Command {
+  return withCommonOptions(command.description(description));
+}
+
+async function show(path: string | undefined, options: Options): Promise<void> {
+  const { headOf, tapeBytes, tapeFiles, viewOf } = await import("../replay/tapes.ts");
+  const at = path ?? (await folderOfProject()).folder;
+  const files = await tapeFiles(at);
+  if (files.length === 1 && files[0] === at) {
+    const view = viewOf(await tapeBytes(at), at);
+    if (options.json) return print(view);
+    process.stdout.write(`${[line(view), ...view.events.map(({ kind, text }) => `  ${kind}: ${text}`)].join("\n")}\n`);
+    return;
+  }
+  for (const file of files) {
+    const head = headOf(await tapeBytes(file), file);
+    if (options.json) print({ file, ...head });
+    else process.stdout.write(`${basename(file)}  ${line(head)}\n`);
+  }
+}
+
+/** A recording in a line. */
+function line({ module, requestId, time, durationMs, status, kept, masked }: TapeHead): string {
+  const secrets = masked.length === 0 ? "" : `, masked: ${masked.join(", ")}`;
+  return `${new Date(time).toISOString()} ${module} ${status} ${durationMs.toFixed(1)} ms ${requestId} (${kept}${secrets})`;
+}
+
+async function prune(path: string | undefined, options: PruneOptions): Promise<void> {
+  const own: Folder = path === undefined ? await folderOfProject() : { folder: path };
+  const { maxBytes = own.maxBytes, maxAgeMs = own.maxAgeMs } = options;
+  if (maxBytes === undefined && maxAgeMs === undefined)
+    throw new TenonError("USAGE", "a bound must be given: --max-bytes, --max-age-ms or both");
+  const removed = await fromNative(native().pruneTapes(own.folder, maxBytes ?? Number.MAX_SAFE_INTEGER, maxAgeMs));
+  terminalFor(options).note("Remove", `${removed} ${removed === 1 ? "recording" : "recordings"}`);
+}
+
+async function exportTape(recording: string, options: ExportOptions): Promise<void> {
+  const { extension, headOf, tapeBytes, tapeFiles } = await import("../replay/tapes.ts");
+  const find = async () => {
+    if (recording.endsWith(extension)) return recording;
+    const { folder } = await folderOfProject();
+    for (const file of await tapeFiles(folder)) {
+      if (headOf(await tapeBytes(file), file).requestId === recording) return file;
+    }
+    throw new TenonError("USAGE", `${folder} has no recording of the request ${recording}`);
+  };
+  const file = await find();
+  const { requestId, component } = headOf(await tapeBytes(file), file);
+  const output = options.output ?? `${requestId.replace(/[^A-Za-z0-9-]/g, "")}${extension}`;
+  try {
+    await copyFile(file, output);
+    await chmod(output, 0o600);
+  } catch (error) {
+    throw new TenonError("WRITE", `cannot write ${output}: ${systemReason(error)}`);
+  }
+  terminalFor(options).note("Export", `${output}, of the component ${component}`);
+}
+
+/** A folder of recordings, with its bounds. */
+interface Folder {
+  readonly folder: string;
+  readonly maxBytes?: number;
+  readonly maxAgeMs?: number;
+}
+
+/** The folder of recordings that the project configures. */
+async function folderOfProject(): Promise<Folder> {
+  const project = await findProject(process.cwd());
+  const { record } = project?.config ?? defaultConfig(process.env);
+  if (record.folder === undefined) {
+    throw new TenonError(
+      "USAGE",
+      "the folder of recordings must be given",
+      "or name it in tenon.toml: [record] folder",
+    );
+  }
+  const { maxBytes, maxAgeMs } = record;
+  return {
+    folder: resolve(project?.folder ?? ".", record.folder),
+    maxBytes,
+    ...(maxAgeMs === undefined ? {} : { maxAgeMs }),
+  };
+}
+
+function whole(value: string): number {
+  if (!/^\d{1,15}$/.test(value)) throw new InvalidArgumentError("It must be a whole number.");
+  return Number(value);
+}
+
+function print(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value)}\n`);
+}

@@ -1,0 +1,23 @@
+/** The entries of `mask` in `[record]`. */
+
+/** A name of a header (RFC 9110, section 5.6.2) that does not begin with a `#`, or a JSON pointer (RFC 6901) after a `#`. */
+const entry = /^(?:(?!#)[!#$%&'*+.^_`|~0-9A-Za-z-]+|#(?:\/(?:[^/~]|~[01])*)+)$/;
+
+/** The same for editors. */
+export const maskRule = { items: { type: "string", pattern: entry.source } } as const;
+
+/** Returns why a list of entries cannot be used. */
+export function maskProblem(entries: readonly string[]): string | undefined {
+  const wrong = entries.find((each) => !entry.test(each));
+  return wrong === undefined
+    ? undefined
+    : `has "${wrong}", which must be the name of a header or a JSON pointer such as #/card/number`;
+}
+
+/** A header's name. */
+export const headerRule = { pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$" } as const;
+
+/** Returns why a text is not a header's name. */
+export function headerProblem(name: string): string | undefined {
+  return new RegExp(headerRule.pattern).test(name) ? undefined : "must be the name of a header";
+}

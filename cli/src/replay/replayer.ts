@@ -1,0 +1,116 @@
+/** Replays of recordings: in the component of their digest, or in another build of it. */
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Runtime as NativeRuntime } from "@tenon/native";
+import { defaultCacheFolder } from "../cache-folder.ts";
+import { systemReason, TenonError } from "../errors.ts";
+import { compilerCommand, fromNative, native } from "../native.ts";
+import { findProject } from "../project/project.ts";
+
+/** The first difference between a recording and its replay. */
+export interface Difference {
+  /** The number of the event, from 0. */
+  readonly event: number;
+  readonly recorded: string;
+  readonly replayed: string;
+  /** The part that differs, where both are of one kind. */
+  readonly part: string | null;
+  /** The last call or log line before it. */
+  readonly after: string | null;
+  /** The place in the sources of the last exception that was logged before it. */
+  readonly place: string | null;
+  readonly isNew: boolean;
+}
+
+/** A difference of two answers. */
+export interface Change {
+  /** `status`, `header <name>`, `body …`, or the JSON pointer of a member. */
+  readonly part: string;
+  readonly recorded: string | null;
+  readonly replayed: string | null;
+}
+
+/** The outcome of a replay. */
+export type Replayed = { readonly comparedMemory: boolean } & (
+  | { readonly verdict: "same" }
+  | { readonly verdict: "differs" | "asks"; readonly found: Difference }
+  | { readonly verdict: "changed"; readonly found: readonly Change[] }
+);
+
+/** Replays recordings, each component loaded once. */
+export class Replayer {
+  readonly #runtimes = new Map<string, Promise<NativeRuntime>>();
+  #found: Promise<ReadonlyMap<string, string>> | undefined;
+
+  /**
+   * Replays a recording in its component.
+   *
+   * @param digest the component's
+   * @param module the component's file; one of the project with this digest when left out
+   * @throws TenonError `USAGE` when there is no such component
+   */
+  async replay(tape: Buffer, digest: string, module?: string): Promise<Replayed> {
+    const file = module ?? (await this.#components()).get(digest);
+    if (file === undefined) {
+      throw new TenonError(
+        "USAGE",
+        `no component of this project has the digest ${digest}`,
+        "give the component with --module, or compare with another build by --against",
+      );
+    }
+    return this.#run(file, tape, false);
+  }
+
+  /** Replays a recording in another build. */
+  against(tape: Buffer, module: string): Promise<Replayed> {
+    return this.#run(module, tape, true);
+  }
+
+  close(): void {
+    for (const runtime of this.#runtimes.values()) runtime.then((loaded) => loaded.release()).catch(() => {});
+  }
+
+  async #run(file: string, tape: Buffer, isOther: boolean): Promise<Replayed> {
+    const runtime = this.#runtimes.get(file) ?? load(file);
+    this.#runtimes.set(file, runtime);
+    return JSON.parse(await fromNative((await runtime).replay(name, tape, isOther))) as Replayed;
+  }
+
+  /** The components of the project, by their digests. */
+  #components(): Promise<ReadonlyMap<string, string>> {
+    this.#found ??= findProject(process.cwd()).then((project) => componentsOf(project?.folder ?? process.cwd()));
+    return this.#found;
+  }
+}
+
+/** The name of the module in the runtime of a replay. */
+const name = "replayed";
+
+function load(path: string): Promise<NativeRuntime> {
+  const compiler = compilerCommand();
+  return fromNative(
+    native().Runtime.create({
+      modules: [{ name, path }],
+      replays: true,
+      logLevel: "error",
+      cacheDir: defaultCacheFolder(),
+      ...(compiler === undefined ? {} : { compiler }),
+    }),
+  );
+}
+
+async function componentsOf(folder: string): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>();
+  for (const below of ["dist", "modules"]) {
+    const names = await readdir(join(folder, below)).catch(() => []);
+    for (const each of names.filter((each) => each.endsWith(".wasm"))) {
+      const file = join(folder, below, each);
+      const bytes = await readFile(file).catch((error: unknown) => {
+        throw new TenonError("USAGE", `cannot read ${file}: ${systemReason(error)}`);
+      });
+      found.set(createHash("sha256").update(bytes).digest("hex"), file);
+    }
+  }
+  return found;
+}

@@ -1,0 +1,74 @@
+/** Recordings of requests: their files, and what the addon knows of them. */
+import { readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { systemReason, TenonError } from "../errors.ts";
+import { native } from "../native.ts";
+
+/** The extension of recordings. */
+export const extension = ".tape";
+
+/** The head of a recording. */
+export interface TapeHead {
+  readonly module: string;
+  readonly requestId: string;
+  /** Milliseconds since 1970. */
+  readonly time: number;
+  readonly durationMs: number;
+  readonly status: number;
+  /** Why it was recorded: `share`, `failed`, `slow` or `asked`. */
+  readonly kept: string;
+  /** The SHA-256 of the component. */
+  readonly component: string;
+  /** The digest of the guest's memory at its end. */
+  readonly memory: string | null;
+  /** Masked headers, members and secrets. */
+  readonly masked: readonly string[];
+  /** True when the guest was stopped by its time limit, or because its client had gone. */
+  readonly isCut: boolean;
+}
+
+/** A whole recording. */
+export interface TapeView extends TapeHead {
+  readonly events: readonly { readonly kind: string; readonly text: string }[];
+  readonly answer?: { readonly status: number; readonly headers: readonly [string, string][]; readonly body: string };
+}
+
+/**
+ * The files of recordings at a path: the file itself, or those of a folder, the oldest first.
+ *
+ * @throws TenonError `USAGE` when there is no such file or folder
+ */
+export async function tapeFiles(path: string): Promise<string[]> {
+  try {
+    if (!(await stat(path)).isDirectory()) return [path];
+    const names = (await readdir(path)).filter((name) => name.endsWith(extension) && !name.startsWith("."));
+    return names.sort().map((name) => join(path, name));
+  } catch (error) {
+    throw new TenonError("USAGE", `cannot read ${path}: ${systemReason(error)}`);
+  }
+}
+
+/** @throws TenonError `USAGE` when the file cannot be read */
+export async function tapeBytes(file: string): Promise<Buffer> {
+  return readFile(file).catch((error: unknown) => {
+    throw new TenonError("USAGE", `cannot read ${file}: ${systemReason(error)}`);
+  });
+}
+
+/** @throws TenonError `USAGE` when the bytes are not a recording */
+export function headOf(bytes: Buffer, file: string): TapeHead {
+  return parsed(bytes, file, false) as TapeHead;
+}
+
+/** @throws TenonError `USAGE` when the bytes are not a recording */
+export function viewOf(bytes: Buffer, file: string): TapeView {
+  return parsed(bytes, file, true) as TapeView;
+}
+
+function parsed(bytes: Buffer, file: string, whole: boolean): unknown {
+  try {
+    return JSON.parse(native().readTape(bytes, whole));
+  } catch (error) {
+    throw new TenonError("USAGE", `${file}: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,175 @@
+//! Masking of single events. The whole of it is tested with requests (`runtime::tests::tapes`).
+
+use tenon_tape::{Call, Event, Failure, Field, Piece, Reason, Request, Response, Variable};
+
+use super::masked::*;
+use super::stand::Stand;
+
+const SECRET: &str = "s3cret/välue \"42\"";
+
+fn field(name: &str, value: &str) -> Field {
+    (name.to_string(), value.as_bytes().to_vec())
+}
+
+fn list(entries: &[&str]) -> MaskList {
+    MaskList::parse(&entries.iter().map(ToString::to_string).collect::<Vec<_>>()).unwrap()
+}
+
+fn masked(events: Vec<Event>, entries: &[&str], secrets: &[(String, String)]) -> Result<Masked, &'static str> {
+    mask(events, &list(entries), secrets, &Stand::new([1; 32]))
+}
+
+fn request(method: &str, headers: Vec<Field>, body: &str) -> Event {
+    Event::Enter(Request {
+        method: method.to_string(),
+        path: "/".to_string(),
+        headers,
+        body: Some(body.as_bytes().to_vec()),
+    })
+}
+
+fn taken(headers: Vec<Field>, body: &str) -> Event {
+    Event::Take(Some((1, Ok(Response { status: 200, headers, body: Some(body.as_bytes().to_vec()) }))))
+}
+
+fn text(events: &[Event]) -> String {
+    String::from_utf8_lossy(format!("{events:?}").as_bytes()).into_owned() + &bytes(events)
+}
+
+fn bytes(events: &[Event]) -> String {
+    let mut encoder = tenon_tape::Encoder::default();
+    events.iter().for_each(|event| encoder.event(event));
+    String::from_utf8_lossy(&encoder.into_bytes()).into_owned()
+}
+
+#[test]
+fn entries_are_names_of_headers_and_pointers() {
+    assert!(MaskList::parse(&["x-key".to_string(), "#/a/b".to_string()]).is_ok());
+    for wrong in ["", "a b", "#", "#a", "x\u{e9}"] {
+        assert_eq!(MaskList::parse(&[wrong.to_string()]), Err(wrong.to_string()));
+    }
+}
+
+#[test]
+fn a_request_without_anything_to_mask_is_as_it_was() {
+    let events = vec![request("GET", vec![field("accept", "*/*")], r#"{"card":1}"#), taken(Vec::new(), "{}")];
+    let Masked { events: after, is_tainted, names, .. } =
+        masked(events.clone(), &["x-key", "#/other"], &[("TENON_SECRET_A".to_string(), SECRET.to_string())]).unwrap();
+    assert!(!is_tainted && names.is_empty() && after == events);
+}
+
+#[test]
+fn a_secret_that_a_guest_knows_is_replaced_in_all_that_it_gets() {
+    let secrets = [
+        ("TENON_SECRET_A".to_string(), SECRET.to_string()),
+        ("SIDECAR_DB_TOKEN".to_string(), "t0ken-of-db".to_string()),
+    ];
+    let variables =
+        secrets.iter().map(|(name, value)| Variable { name: name.clone(), value: value.clone(), is_secret: false });
+    let escaped = serde_json::to_string(SECRET).unwrap();
+    let events = vec![
+        request("GET", vec![field("x-any", SECRET)], SECRET),
+        Event::Environment(variables.collect()),
+        taken(vec![field("x-other", SECRET)], &format!("{{\"a\":{escaped},\"b\":\"t0ken-of-db\"}}")),
+        Event::Take(Some((2, Err(Failure { reason: Reason::Broken, detail: format!("at {SECRET}") })))),
+        // Within pieces as well.
+        Event::Read(3, Piece::Bytes(SECRET.as_bytes()[..5].to_vec())),
+        Event::Read(3, Piece::Bytes(SECRET.as_bytes()[5..].to_vec())),
+    ];
+    let length = bytes(&events).len();
+    let Masked { events, known, is_tainted, names, .. } = masked(events, &[], &secrets).unwrap();
+    assert!(is_tainted && names == ["SIDECAR_DB_TOKEN", "TENON_SECRET_A"]);
+    assert!(!text(&events).contains("s3cret") && !text(&events).contains("t0ken"), "{events:?}");
+    let [Event::Read(_, Piece::Bytes(one)), Event::Read(_, Piece::Bytes(other))] = &events[4..] else { panic!() };
+    assert!(!String::from_utf8_lossy(&[&**one, other].concat()).contains("s3cret"));
+    assert_eq!((one.len(), bytes(&events).len()), (5, length));
+    assert!(!known.is_in(bytes(&events).as_bytes()));
+    for form in [
+        SECRET.to_string(),
+        escaped,
+        r#"s3cret\/v\u00e4lue \"42\""#.replace(r"\/", "/"),
+        "s3cret%2Fv%C3%A4lue%20%2242%22".to_string(),
+        SECRET.to_ascii_uppercase(),
+        SECRET.bytes().map(|byte| format!("{byte:02x}")).collect(),
+    ] {
+        assert!(known.is_in(format!("before {form} after").as_bytes()), "{form}");
+    }
+    use base64::Engine as _;
+    for before in ["", "a", "ab", "abc"] {
+        let encoded = base64::engine::general_purpose::STANDARD.encode(format!("{before}{SECRET}{before}"));
+        assert!(known.is_in(encoded.as_bytes()), "{encoded}");
+    }
+}
+
+#[test]
+fn headers_keep_their_form() {
+    let headers = vec![
+        field("Authorization", "Bearer abcdefgh-12345678"),
+        field("proxy-authorization", "Basic dXNlcjpwYXNzd29yZA=="),
+        field("cookie", "theme=dark; sid=0123456789abcdef"),
+        field("x-key", "k"),
+    ];
+    let events = vec![
+        request("POST", headers, "abcdefgh-12345678"),
+        Event::Start(1, Call { headers: vec![field("authorization", "Bearer made-by-the-guest")], ..Call::default() }),
+        Event::Leave(Response {
+            status: 200,
+            headers: vec![field("set-cookie", "sid=fedcba9876543210; Path=/; HttpOnly")],
+            body: None,
+        }),
+    ];
+    let Masked { events, has_outputs, names, .. } = masked(events, &["X-Key"], &[]).unwrap();
+    assert!(has_outputs);
+    assert_eq!(names, ["authorization", "cookie", "proxy-authorization", "set-cookie", "x-key"]);
+    let Event::Enter(Request { headers, body, .. }) = &events[0] else { panic!() };
+    let value = |at: usize| String::from_utf8(headers[at].1.clone()).unwrap();
+    assert!(value(0).starts_with("Bearer ") && value(0).len() == 24 && !value(0).contains("abcdefgh"), "{}", value(0));
+    assert_eq!(&value(0)[7..], String::from_utf8_lossy(body.as_ref().unwrap()), "it is the same wherever it is");
+    use base64::Engine as _;
+    let basic = base64::engine::general_purpose::STANDARD.decode(&value(1)[6..]).unwrap();
+    assert!(basic[4] == b':' && !basic.starts_with(b"user") && value(1).ends_with("=="), "{}", value(1));
+    assert!(
+        value(2).starts_with("theme=") && value(2).contains("; sid=") && !value(2).contains("0123456789"),
+        "{}",
+        value(2)
+    );
+    let Event::Leave(Response { headers, .. }) = &events[2] else { panic!() };
+    let cookie = String::from_utf8_lossy(&headers[0].1);
+    assert!(
+        cookie.starts_with("sid=") && cookie.ends_with("; Path=/; HttpOnly") && !cookie.contains("fedcba"),
+        "{cookie}"
+    );
+}
+
+#[test]
+fn members_are_masked_in_bodies_and_in_uploads_that_come_in_pieces() {
+    let body = r#"{"card":{"number":4111111111111111,"ok":true,"off":false,"none":null}}"#;
+    let Masked { events, .. } = masked(vec![request("POST", Vec::new(), body)], &["#/card"], &[]).unwrap();
+    let Event::Enter(Request { body: Some(made), .. }) = &events[0] else { panic!() };
+    let value: serde_json::Value = serde_json::from_slice(made).unwrap();
+    assert!(value["card"]["number"].is_u64() && value["card"]["number"] != 4_111_111_111_111_111_u64);
+    assert_eq!((&value["card"]["ok"], &value["card"]["off"], made.len()), (&true.into(), &true.into(), body.len()));
+
+    let pieces = |parts: [&str; 3]| {
+        let all = parts.into_iter().map(|part| request(":piece", Vec::new(), part));
+        std::iter::once(request(":begin POST", Vec::new(), "")).chain(all).collect::<Vec<_>>()
+    };
+    let Masked { events, .. } = masked(pieces([r#"{"key":"abcde"#, "fghij", r#"klm"}"#]), &["#/key"], &[]).unwrap();
+    let joined: Vec<u8> = events[1..]
+        .iter()
+        .flat_map(|event| match event {
+            Event::Enter(request) => request.body.clone().unwrap(),
+            _ => panic!(),
+        })
+        .collect();
+    let joined = String::from_utf8(joined).unwrap();
+    assert!(joined.starts_with(r#"{"key":""#) && joined.len() == 23 && !joined.contains("fghij"), "{joined}");
+    // JSON that is cut off, and JSON that is compressed.
+    assert!(masked(pieces([r#"{"key":"abcde"#, "fghij", "klm"]), &["#/key"], &[]).is_err());
+    let json = field("content-type", "application/json");
+    assert!(masked(vec![request("POST", vec![json], r#"{"key":"abc"#)], &["#/key"], &[]).is_err());
+    let packed = field("content-encoding", "gzip");
+    assert!(masked(vec![request("POST", vec![packed.clone()], "..")], &["#/key"], &[]).is_err());
+    let cookie = vec![field("cookie", "a=b")];
+    assert!(masked(vec![request("GET", cookie, ""), taken(vec![packed], "..")], &[], &[]).is_err());
+}
