@@ -86,6 +86,11 @@ impl Player {
             return;
         }
         let play = &mut *play;
+        // The guest was stopped before it came as far.
+        if play.is_cut && play.events.is_empty() {
+            play.ended = Some(Ended::Cut);
+            return;
+        }
         match &mut play.mode {
             Mode::Strict => {
                 if play.events.front() == Some(&event) {
