@@ -146,6 +146,13 @@ export declare class Runtime {
   listen(host: string, port: number, localNames: boolean, operations: boolean): Promise<Server>
   /** Serves the socket of another runtime's server, for the same clients, until both are closed. Rejects with `LISTEN`. */
   takeOver(former: Server): Promise<Server>
+  /**
+   * Replays a recording in a module, and resolves with the outcome as JSON. `isOther` takes a module that is another build.
+   * Rejects with `REQUEST` when it is no recording, or not of this module.
+   */
+  replay(module: string, bytes: Buffer, isOther: boolean): Promise<string>
+  /** The SHA-256 of a module's component in hexadecimal digits, when recordings are replayed. */
+  componentDigest(module: string): string | null
 }
 
 /** An address that a runtime listens on. */
@@ -532,6 +539,26 @@ export interface NativePolicy {
   budget?: NativeBudget
 }
 
+/** Which requests are recorded, and where. */
+export interface NativeRecord {
+  /** The folder of recordings. */
+  folder: string
+  /** The share of all requests, from 0 to 1. */
+  share: number
+  /** True when requests that failed are recorded. */
+  failures: boolean
+  /** Milliseconds; requests that took as long are recorded. */
+  slowMs?: number
+  /** The header by which a trusted proxy asks for a recording. */
+  header?: string
+  /** Bytes of all recordings. */
+  maxBytes: number
+  /** Milliseconds; older recordings are removed. */
+  maxAgeMs?: number
+  /** Names of headers, and JSON pointers after a `#`. */
+  mask: Array<string>
+}
+
 /** The state of a part of a budget. */
 export interface NativeRemainder {
   /** `cpu`, `calls`, `bytes_out` or `memory`. */
@@ -608,6 +635,15 @@ export interface NativeUsage {
   log: Array<NativeLine>
 }
 
+/**
+ * Removes recordings from a folder: those that are older than so many milliseconds, and the oldest until so many bytes are left.
+ * Returns how many were removed. Rejects with `FOLDER`.
+ */
+export declare function pruneTapes(folder: string, maxBytes: number, maxAgeMs?: number | undefined | null): Promise<number>
+
+/** Returns a recording as JSON: its head, and its events when `whole`. Throws with the reason when it is none. */
+export declare function readTape(bytes: Buffer, whole: boolean): string
+
 /** A request that was answered. */
 export interface RecentRequest {
   /** Its request id. */
@@ -661,6 +697,10 @@ export interface RuntimeOptions {
   otlpEndpoint?: string
   /** Addresses and networks of proxies whose `X-Forwarded-*` headers are believed. */
   trustedProxies?: Array<string>
+  /** Records requests; left out, none is recorded. */
+  record?: NativeRecord
+  /** True when recordings are replayed; false when left out. */
+  replays?: boolean
 }
 
 /** The error of a cron job's schedule and time zone; `null` when they are valid. No value is repeated. */

@@ -862,4 +862,6 @@ module.exports.interfacesOf = nativeBinding.interfacesOf
 module.exports.keepLittleMemory = nativeBinding.keepLittleMemory
 module.exports.limitKeys = nativeBinding.limitKeys
 module.exports.migrate = nativeBinding.migrate
+module.exports.pruneTapes = nativeBinding.pruneTapes
+module.exports.readTape = nativeBinding.readTape
 module.exports.scheduleProblem = nativeBinding.scheduleProblem

@@ -102,3 +102,15 @@ test("a program records as the command does, and refuses wrong options", async (
   const wrong = Runtime.create({ modules: [hello], record: { folder: own, share: 2, mask: ["#card"] } });
   await expect(wrong).rejects.toThrow(/`record.share` must be a number from 0 to 1[\s\S]*`record.mask` has "#card"/);
 });
+
+test("a server that is killed leaves recordings that can be read", async () => {
+  const killed = await startTenon([], "app", folder);
+  const asking = Array.from({ length: 60 }, (_, n) =>
+    send(killed.base, { path: `/run/app/hello/you?n=${n}` }).catch(() => undefined),
+  );
+  await Promise.race(asking);
+  killed.process.kill("SIGKILL");
+  await Promise.all(asking);
+  const replayed = command("replay", "recordings", "--json");
+  expect([replayed.status, replayed.stderr]).toEqual([0, expect.stringMatching(/[0-9]+ same, 0 different/)]);
+});
