@@ -35,7 +35,10 @@ afterAll(async () => {
 const command = (...args: string[]) => spawnSync(process.execPath, [tenon, ...args], { cwd: folder, encoding: "utf8" });
 
 test("a request is recorded, shown, replayed, compared and exported", async () => {
-  const headers = { authorization: "Bearer CANARY-0123456789", "x-request-id": "recorded-1" };
+  const headers: [string, string][] = [
+    ["authorization", "Bearer CANARY-0123456789"],
+    ["x-request-id", "recorded-1"],
+  ];
   const answer = await send(running.base, { path: "/run/app/hello/you?n=1", headers });
   expect(answer.status).toBe(200);
   const recordings = join(folder, "recordings");

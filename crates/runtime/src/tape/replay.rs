@@ -25,6 +25,9 @@ use crate::telemetry::source_map::SourceMap;
 /// How long a replay may take for each call into the guest.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
+/// How often a guest that was stopped is looked at.
+const LOOK: Duration = Duration::from_millis(5);
+
 /// The largest limits of a recording that hold: bytes of memory, and elements of tables.
 const MEMORY: u64 = 4 << 30;
 const ELEMENTS: u64 = 10_000_000;
@@ -143,8 +146,6 @@ pub(super) async fn play(
     };
     let shared_state = alone(&module.shared_state, tape.meta.limits);
     let is_cut = tape.meta.is_cut;
-    let time =
-        if is_cut { TIMEOUT.min(Duration::from_nanos(tape.meta.duration) + Duration::from_secs(1)) } else { TIMEOUT };
     let player = Arc::new(Player::new(tape.events, is_cut, mode));
     let caller = Caller { seam: Seam::Replayed(Arc::clone(&player)), ..Caller::host("replay", &shared_state.limits) };
     let slot = engine.slots.take().await;
@@ -152,7 +153,16 @@ pub(super) async fn play(
     let mut instance = Instance::new(blueprint, caller, slot).await?;
     let mut is_whole = true;
     while let Some(request) = player.enter() {
-        match timeout(time, direct::replay(&mut instance, request)).await {
+        let called = tokio::select! {
+            biased;
+            called = timeout(TIMEOUT, direct::replay(&mut instance, request)) => called,
+            // Nothing more of it is known: it was stopped here.
+            () = cut(&player), if is_cut => {
+                is_whole = false;
+                break;
+            }
+        };
+        match called {
             Ok(Ok(response)) => player.leave(Event::Leave(response)),
             Ok(Err(Failure::Trap(error, _))) => {
                 is_whole = false;
@@ -162,9 +172,7 @@ pub(super) async fn play(
             Ok(Err(failure)) => return Err(failure),
             Err(_) => {
                 is_whole = false;
-                if !player.is_at_cut() {
-                    player.fail(&format!("the guest did not return within {} s", time.as_secs()));
-                }
+                player.fail(&format!("the guest did not return within {} s", TIMEOUT.as_secs()));
                 break;
             }
         }
@@ -173,6 +181,13 @@ pub(super) async fn play(
     let at_cut = player.is_at_cut() && !is_whole;
     let (ended, mode, _) = player.end();
     Ok(Played { ended: ended.or(at_cut.then_some(Ended::Cut)), mode, memory })
+}
+
+/// Waits until a guest has done all that it did before it was stopped.
+async fn cut(player: &Player) {
+    while !player.is_at_cut() {
+        tokio::time::sleep(LOOK).await;
+    }
 }
 
 /// The text by which a trap is recorded: its first cause.
