@@ -71,6 +71,7 @@ export default {
           page("Testing", "testing"),
           page("Going to production", "production"),
           page("Scale", "scale"),
+          page("Recording and replay", "replay"),
           page("The sandbox", "sandbox"),
           page("Embedding", "embedding"),
           page("Publishing components", "publishing"),

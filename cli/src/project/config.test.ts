@@ -35,6 +35,7 @@ describe("parseConfig", () => {
       sidecars: {},
       queues: {},
       cron: {},
+      record: { share: 0, failures: true, maxBytes: 1_073_741_824, mask: [] },
       outbound: { allow: [] },
       env: {},
       secrets: {},

@@ -21,7 +21,9 @@ mod folder;
 mod wire;
 
 pub use encoder::Encoder;
-pub use event::{BEGIN, BROKEN, CANCEL, Call, END, NEXT, PIECE, Event, Failure, Field, Piece, Reason, Request, Response, Variable};
+pub use event::{
+    BEGIN, BROKEN, CANCEL, Call, END, Event, Failure, Field, NEXT, PIECE, Piece, Reason, Request, Response, Variable,
+};
 pub use file::{Kept, MAX_BYTES, Meta, Tape, VERSION};
 pub use folder::{EXTENSION, Listed, TapeFolder, Written};
 pub use wire::TapeError;

@@ -240,10 +240,7 @@ async fn enter(instance: &mut Instance, entry: &Entry) -> Result<handler::Respon
 }
 
 /// Calls a function of `sdk:core/streams`. A response is as one of `handle`; the end of a cancelled one has status 204.
-async fn call_streams(
-    instance: &mut Instance,
-    entry: &Entry,
-) -> Result<wasmtime::Result<handler::Response>, Failure> {
+async fn call_streams(instance: &mut Instance, entry: &Entry) -> Result<wasmtime::Result<handler::Response>, Failure> {
     let (streams, store) = streams_of(instance)?;
     let record = |streams::Response { status, headers, body }| handler::Response { status, headers, body };
     Ok(match entry {
