@@ -264,10 +264,10 @@ export interface BuiltComponent {
 }
 
 /**
- * Compiles a component for a processor, ahead of time. Rejects with `CONFIG` when no processor has this name, or
- * `ENGINE`.
+ * Compiles a component ahead of time: for a processor of this machine's architecture, by default this one; or for a target, by default
+ * for the processor that packages have code for. Rejects with `CONFIG` when a name is not known, or `ENGINE`.
  */
-export declare function compileAhead(component: Buffer, cpu: string): Promise<Buffer>
+export declare function compileAhead(component: Buffer, cpu?: string | undefined | null, target?: string | undefined | null): Promise<Buffer>
 
 /**
  * The whole work of the program that the option `compiler` names: compiles one component for another process. Reads from
@@ -275,8 +275,11 @@ export declare function compileAhead(component: Buffer, cpu: string): Promise<Bu
  */
 export declare function compileChild(): void
 
-/** Compiles a variant for the package `@tenon/engine`: seconds of computing. Rejects with `ENGINE`. */
-export declare function compileEngine(full: boolean): Promise<EngineCode>
+/**
+ * Compiles a variant for the package `@tenon/engine`, for a target, by default for this system: seconds of computing. Rejects with
+ * `ENGINE`.
+ */
+export declare function compileEngine(full: boolean, target?: string | undefined | null): Promise<EngineCode>
 
 /** The names of a component's imports and exports. */
 export interface ComponentInterfaces {
@@ -303,7 +306,7 @@ export declare function compressDelta(component: Buffer, base: Buffer): Promise<
  */
 export declare function declareJobs(address: string, tasks: string): Promise<undefined>
 
-/** Machine code of a variant of the engine, for other machines of this platform. */
+/** Machine code of a variant of the engine, for all machines of a platform. */
 export interface EngineCode {
   /** Runs top levels. */
   building: Buffer
@@ -320,8 +323,8 @@ export declare function engineFunctions(full: boolean): Array<string>
  */
 export declare function engineOf(component: Buffer): Promise<Buffer | undefined | null>
 
-/** Identifies the result of `compileEngine`, in hexadecimal: code of another revision is not used. */
-export declare function engineRevision(): string
+/** Identifies the result of `compileEngine` for a target, by default for this system, in hexadecimal: code of another revision is not used. */
+export declare function engineRevision(target?: string | undefined | null): string
 
 /**
  * Expands the result of `compressDelta` with the same base, to `limit` bytes at most. Another base may give other bytes

@@ -39,12 +39,17 @@ pub fn compile_child() -> Result<()> {
     tenon_runtime::compile_child().map_err(|error| napi::Error::from_reason(error.to_string()))
 }
 
-/// Compiles a component for a processor, ahead of time. Rejects with `CONFIG` when no processor has this name, or
-/// `ENGINE`.
+/// Compiles a component ahead of time: for a processor of this machine's architecture, by default this one; or for a target, by default
+/// for the processor that packages have code for. Rejects with `CONFIG` when a name is not known, or `ENGINE`.
 #[napi]
-pub fn compile_ahead<'env>(env: &'env Env, component: Buffer, cpu: String) -> Result<PromiseRaw<'env, Buffer>> {
+pub fn compile_ahead<'env>(
+    env: &'env Env,
+    component: Buffer,
+    cpu: Option<String>,
+    target: Option<String>,
+) -> Result<PromiseRaw<'env, Buffer>> {
     let component = Bytes::from(Vec::from(component));
-    let compiled = compute(move || Ok(tenon_runtime::compile_ahead(&component, &cpu)?));
+    let compiled = compute(move || Ok(tenon_runtime::compile_ahead(&component, cpu.as_deref(), target.as_deref())?));
     promise(env, compiled, Buffer::from)
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use napi::bindgen_prelude::{Buffer, PromiseRaw};
 use napi::{Env, Error, Result};
 use napi_derive::napi;
-use tenon_snapshot::{Built, Engine, Variant};
+use tenon_snapshot::{Built, Engine, Target, Variant};
 
 use crate::failure::{Failure, compute, promise};
 use crate::linked::{LinkedModule, read_all};
@@ -22,13 +22,18 @@ pub fn engine_functions(full: bool) -> Vec<String> {
     variant(full).functions().map(str::to_owned).collect()
 }
 
-/// Identifies the result of `compileEngine`, in hexadecimal: code of another revision is not used.
-#[napi]
-pub fn engine_revision() -> Result<String> {
-    tenon_snapshot::revision().map_err(|error| Error::from_reason(error.to_string()))
+/// A system by its name; none is this one.
+fn target(name: Option<String>) -> Result<Option<&'static Target>> {
+    name.map(|name| Target::named(&name)).transpose().map_err(|error| Error::from_reason(error.to_string()))
 }
 
-/// Machine code of a variant of the engine, for other machines of this platform.
+/// Identifies the result of `compileEngine` for a target, by default for this system, in hexadecimal: code of another revision is not used.
+#[napi]
+pub fn engine_revision(target: Option<String>) -> Result<String> {
+    tenon_snapshot::revision(self::target(target)?).map_err(|error| Error::from_reason(error.to_string()))
+}
+
+/// Machine code of a variant of the engine, for all machines of a platform.
 #[napi(object)]
 pub struct EngineCode {
     /// Runs top levels.
@@ -37,12 +42,14 @@ pub struct EngineCode {
     pub serving: Buffer,
 }
 
-/// Compiles a variant for the package `@tenon/engine`: seconds of computing. Rejects with `ENGINE`.
+/// Compiles a variant for the package `@tenon/engine`, for a target, by default for this system: seconds of computing. Rejects with
+/// `ENGINE`.
 #[napi]
-pub fn compile_engine(env: &Env, full: bool) -> Result<PromiseRaw<'_, EngineCode>> {
+pub fn compile_engine(env: &Env, full: bool, target: Option<String>) -> Result<PromiseRaw<'_, EngineCode>> {
+    let target = self::target(target)?;
     let compile = compute(move || {
-        let building = tenon_snapshot::compile_shipped(variant(full))?;
-        let serving = tenon_runtime::compile_shared(&variant(full).template()?)?;
+        let building = tenon_snapshot::compile_shipped(variant(full), target)?;
+        let serving = tenon_runtime::compile_shared(&variant(full).template()?, target)?;
         Ok((building, serving))
     });
     promise(env, compile, |(building, serving)| EngineCode { building: building.into(), serving: serving.into() })

@@ -17,8 +17,9 @@ const digestsFile = "engines.json";
 /** The most that a file takes unpacked. */
 const MAX_BYTES = 128 * 1024 * 1024;
 
-/** Returns the name of this platform's file of a variant. */
-export const engineFile = (full: boolean): string => `${process.platform}-${process.arch}${full ? "-full" : ""}.br`;
+/** Returns the name of a platform's file of a variant. */
+export const engineFile = (full: boolean, platform = `${process.platform}-${process.arch}`): string =>
+  `${platform}${full ? "-full" : ""}.br`;
 
 /** The header in front of the code: one line of JSON. */
 interface Head {

@@ -10,7 +10,8 @@ import { formatBytes } from "../terminal.ts";
 
 interface Options extends CommonOptions {
   readonly output?: string;
-  readonly targetCpu: string;
+  readonly target?: string;
+  readonly targetCpu?: string;
 }
 
 /** `tenon compile`: machine code of a component, so that a server starts at once where it has no cache. */
@@ -20,14 +21,17 @@ export function compileCommand(program: Command): void {
     .summary("compile a component to machine code")
     .description(
       "Compiles a component ahead of time, for images and machines whose cache is empty. `tenon run --trust-compiled` serves " +
-        "the file. It runs with this version of Tenon alone, on the processor that it is compiled for and newer ones.",
+        "the file. It runs with this version of Tenon alone, on the system and the processor that it is compiled for and newer ones.",
     )
     .argument("<component>", "the component's file, such as dist/shop.wasm")
     .option("-o, --output <file>", "where to write it; the component's name with .cwasm when left out")
     .option(
       "--target-cpu <name>",
-      "native: this machine's; or a level such as x86-64-v3, which all processors of a cluster have",
-      "native",
+      "native: this machine's (the default without --target); or a level such as x86-64-v3, which all processors of a cluster have",
+    )
+    .option(
+      "--target <system>",
+      "another system than this one: linux-x64, linux-arm64, darwin-x64, darwin-arm64 or win32-x64",
     );
   withCommonOptions(command).action(async (component: string, options: Options) => {
     exitOnInterrupt();
@@ -42,16 +46,17 @@ export function compileCommand(program: Command): void {
     });
     await interfacesOf(bytes, component);
     const compile = async () => {
-      const code = await fromNative(native().compileAhead(bytes, options.targetCpu)).catch(asUsage);
+      const code = await fromNative(native().compileAhead(bytes, options.targetCpu, options.target)).catch(asUsage);
       await replace(output, code);
       return code.length;
     };
-    const shown = `${component} for ${options.targetCpu}`;
+    const processor = [options.target, options.targetCpu].filter((name) => name !== undefined).join(" ") || "native";
+    const shown = `${component} for ${processor}`;
     await terminalFor(options).step("Compile", shown, compile, (size) => `${output} (${formatBytes(size)})`);
   });
 }
 
-/** An unknown processor is wrong usage. */
+/** An unknown processor or system is wrong usage. */
 function asUsage(error: unknown): never {
   if (error instanceof TenonError && error.code === "CONFIG") {
     throw new TenonError("USAGE", error.message, undefined, error);

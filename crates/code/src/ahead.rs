@@ -18,7 +18,6 @@ use crate::code::Code;
 use crate::compile::Snapshot;
 use crate::compiler::Compiler;
 use crate::cpu::Cpu;
-use crate::image::PAGE;
 use crate::machine::{self, Machine};
 use crate::store::{FORMAT_VERSION, checked, image_at, opened, state_trailer};
 
@@ -66,7 +65,7 @@ pub enum AheadError {
 /// As for [`compile`](crate::compile).
 pub fn compile_ahead(mut config: Config, cpu: &Cpu, component: &[u8], compiler: &Compiler) -> Result<Vec<u8>> {
     cpu.configure(&mut config)?;
-    let mut file = content(&Engine::new(&config)?, component, compiler)?;
+    let mut file = content(&Engine::new(&config)?, component, cpu.page(), compiler)?;
     let trailer =
         Trailer { code: file.len() as u64, digest: Sha256::digest(&file).into(), cpu: cpu.name().to_string() };
     file.extend(trailer.bytes());
@@ -116,13 +115,13 @@ pub unsafe fn load_ahead(engine: &Engine, path: &Path) -> io::Result<std::result
     Ok(code.map_err(|error| AheadError::Cpu { cpu: trailer.cpu, reason: format!("{error:#}") }))
 }
 
-/// Returns the code of a component, with its state.
-fn content(engine: &Engine, bytes: &[u8], compiler: &Compiler) -> Result<Vec<u8>> {
+/// Returns the code of a component, with its state at a multiple of `page` bytes.
+fn content(engine: &Engine, bytes: &[u8], page: usize, compiler: &Compiler) -> Result<Vec<u8>> {
     let component = checked(bytes)?;
     let component = &*component;
-    let Some(snapshot) = Snapshot::of(component) else { return compiler.run(engine, component) };
+    let Some(snapshot) = Snapshot::of(component, page) else { return compiler.run(engine, component) };
     let mut content = snapshot.compiled(engine, component, compiler)?;
-    content.resize(content.len().next_multiple_of(PAGE), 0);
+    content.resize(content.len().next_multiple_of(page), 0);
     let trailer = snapshot.trailer(content.len() as u64);
     content.extend(snapshot.image.bytes);
     content.extend(trailer.encode());

@@ -5,7 +5,7 @@ use tenon_rewrite::{Apart, EngineModule, RESTORE, exports_restore, with_restore}
 use wasmtime::{Engine, Result};
 
 use crate::compiler::{Compiler, OverBound};
-use crate::image::{Image, PAGE};
+use crate::image::Image;
 use crate::trailer::StateTrailer;
 use crate::validate::{features, validate};
 
@@ -22,11 +22,11 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Takes a component apart. None when it is no snapshot of an engine, or an image cannot be its memory.
-    pub(crate) fn of(component: &[u8]) -> Option<Self> {
+    /// Takes a component apart, for systems with pages of at most these bytes. None when it is no snapshot of an engine, or an image cannot be its memory.
+    pub(crate) fn of(component: &[u8], page: usize) -> Option<Self> {
         let Apart { state, declared, rest } =
             EngineModule::find(component).and_then(|found| found.take_apart()).ok()?;
-        let image = Image::of(&state, PAGE as u64).filter(|image| !image.bytes.is_empty())?;
+        let image = Image::of(&state, page as u64).filter(|image| !image.bytes.is_empty())?;
         let group = Sha256::digest(&rest).into();
         Some(Self { group, image, size: state.size(), declared: declared * 64 * 1024, rest })
     }

@@ -25,6 +25,7 @@ mod image;
 mod machine;
 mod shipped;
 mod store;
+mod target;
 mod trailer;
 mod validate;
 
@@ -35,5 +36,6 @@ pub use compiler::{Compiler, OverBound};
 pub use cpu::{Cpu, UnknownCpu};
 pub use shipped::{compile_shared, install_shared};
 pub use store::{cached, cached_bytes, compile, load, load_bytes, opened};
+pub use target::{Target, UnknownTarget};
 pub use tenon_compose::HANDLER;
 pub use tenon_rewrite::{EngineModule, RESTORE, SERVICE, is_service};

@@ -7,6 +7,7 @@ use wasmtime::{Config, Engine, Result};
 use crate::compile::Snapshot;
 use crate::compiler::Compiler;
 use crate::cpu::Cpu;
+use crate::image::PAGE;
 use crate::store::{Store, checked};
 
 /// Compiles the code that all components with the engine of this one share, for a processor and with an engine of this
@@ -18,7 +19,7 @@ use crate::store::{Store, checked};
 pub fn compile_shared(mut config: Config, cpu: &Cpu, component: &[u8], compiler: &Compiler) -> Result<Vec<u8>> {
     cpu.configure(&mut config)?;
     let component = &*checked(component)?;
-    let snapshot = taken_apart(component)?;
+    let snapshot = taken_apart(component, cpu.page())?;
     let code = snapshot.compiled(&Engine::new(&config)?, component, compiler)?;
     Ok([&snapshot.group[..], &code].concat())
 }
@@ -29,15 +30,15 @@ pub fn compile_shared(mut config: Config, cpu: &Cpu, component: &[u8], compiler:
 ///
 /// When this engine refuses the code, or it is not the component's. When the folder cannot be written, nothing is stored.
 pub fn install_shared(engine: &Engine, component: &[u8], code: &[u8], folder: &Path) -> Result<()> {
-    let snapshot = taken_apart(&checked(component)?)?;
+    let snapshot = taken_apart(&checked(component)?, PAGE)?;
     let Some(code) = code.strip_prefix(&snapshot.group) else {
         return Err(wasmtime::Error::msg("it is not the component's code"));
     };
     Store::open(engine, Some(folder), 1).install(&snapshot, code)
 }
 
-fn taken_apart(component: &[u8]) -> Result<Snapshot> {
-    Snapshot::of(component).ok_or_else(|| wasmtime::Error::msg("the component's code cannot be shared"))
+fn taken_apart(component: &[u8], page: usize) -> Result<Snapshot> {
+    Snapshot::of(component, page).ok_or_else(|| wasmtime::Error::msg("the component's code cannot be shared"))
 }
 
 #[cfg(test)]

@@ -29,6 +29,7 @@ use wasmtime::{Engine, Result};
 use crate::code::Code;
 use crate::compile::Snapshot;
 use crate::compiler::Compiler;
+use crate::image::PAGE;
 use crate::machine::Machine;
 
 /// Cache format version; bump it when code generation or validation changes.
@@ -175,7 +176,7 @@ impl<'a> Store<'a> {
         }
         let component = checked(bytes)?;
         let component = &*component;
-        match Snapshot::of(component) {
+        match Snapshot::of(component, PAGE) {
             Some(snapshot) => self.sharing(&digest, component, &snapshot, compiler),
             None => self.keep_whole(&digest, &compiler.run(self.engine, component)?),
         }

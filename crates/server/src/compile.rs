@@ -84,7 +84,7 @@ pub(crate) fn in_place(path: &Path, cpu: &str) -> Result<ExitCode, ServerError> 
         let code = match compiled.get(&bytes) {
             Some(code) => code.clone(),
             None => {
-                let code = compile_ahead(&bytes, cpu)?;
+                let code = compile_ahead(&bytes, Some(cpu), None)?;
                 let file = source.with_extension(CODE);
                 let path = configuration.folder.join(&file);
                 fs::write(&path, &code).map_err(|error| failed(&path, error))?;

@@ -26,3 +26,4 @@ mod wasmtime_engine;
 pub use engine::{Built, Engine};
 pub use error::SnapshotError;
 pub use prepare::{Variant, compile_shipped, install, prepare, revision};
+pub use tenon_code::Target;

@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
-use tenon_code::Cpu;
+use tenon_code::{Cpu, Target};
 use tenon_compose::Kind;
 use tenon_rewrite::section::{CUSTOM, PREAMBLE, sections};
 use tenon_trusted_folder::Folder;
@@ -94,13 +94,13 @@ impl Files {
     }
 }
 
-/// Returns an identifier of what [`compile_shipped`] makes, in hexadecimal.
+/// Returns an identifier of what [`compile_shipped`] makes for a target or for this system, in hexadecimal.
 ///
 /// # Errors
 ///
 /// [`SnapshotError::Engine`] when this architecture is not known.
-pub fn revision() -> Result<String, SnapshotError> {
-    let engine = configured_for(Some(&Cpu::shipped()))?;
+pub fn revision(target: Option<&'static Target>) -> Result<String, SnapshotError> {
+    let engine = configured_for(Some(&Cpu::shipped(target)))?;
     let files = [Variant::Lean, Variant::Full].map(|variant| variant.files(&engine));
     let restoring = include_str!("../../rewrite/src/restore.rs");
     let digest =
@@ -125,8 +125,8 @@ pub fn prepare(folder: &Path, variant: Variant) -> Result<(), SnapshotError> {
 /// # Errors
 ///
 /// [`SnapshotError::Engine`] when the engine cannot be compiled.
-pub fn compile_shipped(variant: Variant) -> Result<Vec<u8>, SnapshotError> {
-    compile(&configured_for(Some(&Cpu::shipped()))?, variant.module())
+pub fn compile_shipped(variant: Variant, target: Option<&'static Target>) -> Result<Vec<u8>, SnapshotError> {
+    compile(&configured_for(Some(&Cpu::shipped(target)))?, variant.module())
 }
 
 /// Prepares a variant with code of [`compile_shipped`], which the caller trusts.

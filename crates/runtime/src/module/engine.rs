@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
-use tenon_code::{Compiler, Cpu, UnknownCpu};
+use tenon_code::{Compiler, Cpu, Target};
 use tenon_memory::{Memories, PerProcess, Stacks};
 use wasmtime::{Config, Engine, EngineWeak};
 
@@ -108,13 +108,18 @@ fn engine(slots: Arc<Slots>) -> wasmtime::Result<SharedEngine> {
     Ok(SharedEngine { engine, memories, stacks, slots, restored, clock, concurrent: Arc::default() })
 }
 
-/// The settings that affect the compiled code of components with this ABI.
+/// The settings that affect the compiled code of components with this ABI, on this system.
 fn compiler(abi: Abi) -> Config {
+    compiler_for(abi, &Cpu::native())
+}
+
+/// The same settings on the system of a processor.
+fn compiler_for(abi: Abi, cpu: &Cpu) -> Config {
     let mut config = Config::new();
     tenon_language::configure(&mut config, abi == Abi::Async);
     config.epoch_interruption(true);
     // Offsets in backtraces, and tables for debuggers: a fifth of the code's size. Windows unwinds by these tables.
-    config.generate_address_map(false).native_unwind_info(cfg!(windows));
+    config.generate_address_map(false).native_unwind_info(cpu.is_windows());
     // Memories start with images that `tenon_memory` maps, or as segments say.
     config.memory_init_cow(false);
     config
@@ -146,14 +151,15 @@ pub fn precompile(component: &[u8], cache: &Path) -> Result<(), RuntimeError> {
         .map_err(RuntimeError::Engine)
 }
 
-/// Compiles the code that all components with the engine of this one share, for any processor that [`Cpu::shipped`] stands for: what
-/// [`install_shared`] takes.
+/// Compiles the code that all components with the engine of this one share, for any processor that [`Cpu::shipped`] stands for, of a target
+/// or of this system: what [`install_shared`] takes.
 ///
 /// # Errors
 ///
 /// [`RuntimeError::Engine`] when the bytes are not a component, or one whose code cannot be shared.
-pub fn compile_shared(component: &[u8]) -> Result<Vec<u8>, RuntimeError> {
-    tenon_code::compile_shared(compiler(Abi::Sync), &Cpu::shipped(), component, &unbounded())
+pub fn compile_shared(component: &[u8], target: Option<&'static Target>) -> Result<Vec<u8>, RuntimeError> {
+    let cpu = Cpu::shipped(target);
+    tenon_code::compile_shared(compiler_for(Abi::Sync, &cpu), &cpu, component, &unbounded())
         .map_err(RuntimeError::Engine)
 }
 
@@ -173,17 +179,17 @@ fn unbounded() -> Compiler {
     Compiler { command: Vec::new(), timeout: Duration::from_hours(1), memory: u64::MAX }
 }
 
-/// Compiles a component for a processor: the content of a file that [`crate::RuntimeConfig::trust_compiled`] lets a
+/// Compiles a component for a processor and a system, as [`Cpu::named`] takes them: the content of a file that [`crate::RuntimeConfig::trust_compiled`] lets a
 /// runtime load.
 ///
 /// # Errors
 ///
-/// [`RuntimeError::Config`] when no processor has this name, [`RuntimeError::Engine`] when the bytes are not a
+/// [`RuntimeError::Config`] when no processor or system has this name, [`RuntimeError::Engine`] when the bytes are not a
 /// component.
-pub fn compile_ahead(component: &[u8], cpu: &str) -> Result<Vec<u8>, RuntimeError> {
-    let cpu = cpu.parse().map_err(|error: UnknownCpu| RuntimeError::Config(error.to_string()))?;
+pub fn compile_ahead(component: &[u8], cpu: Option<&str>, target: Option<&str>) -> Result<Vec<u8>, RuntimeError> {
+    let cpu = Cpu::named(cpu, target).map_err(|error| RuntimeError::Config(error.to_string()))?;
     let abi = Abi::of(Cursor::new(component)).map_err(|error| RuntimeError::Engine(error.into()))?;
-    tenon_code::compile_ahead(compiler(abi), &cpu, component, &unbounded()).map_err(RuntimeError::Engine)
+    tenon_code::compile_ahead(compiler_for(abi, &cpu), &cpu, component, &unbounded()).map_err(RuntimeError::Engine)
 }
 
 /// The thread that advances the engine's epoch, for as long as the engine lives.

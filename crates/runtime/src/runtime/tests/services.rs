@@ -488,7 +488,7 @@ async fn a_service_is_loaded_from_the_cache_and_from_code_that_was_compiled_ahea
     assert!(!stored[0].is_empty());
     assert_eq!(stored[0], stored[1]);
     let ahead = folder.path().join("s.cwasm");
-    std::fs::write(&ahead, crate::compile_ahead(&fixtures::service(), "native").unwrap()).unwrap();
+    std::fs::write(&ahead, crate::compile_ahead(&fixtures::service(), None, None).unwrap()).unwrap();
     let modules = vec![ModuleSource::from_path(&ahead).unwrap()];
     let config = RuntimeConfig { modules, limits: small(), trust_compiled: true, ..RuntimeConfig::default() };
     let runtime = Runtime::new(config).await.unwrap();
