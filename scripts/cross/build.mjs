@@ -60,8 +60,9 @@ async function build(name) {
     return void cargo(values.command, both, values.command === "clippy" ? ["-Dwarnings"] : []);
   if (values.tests !== undefined) return tests(name, target, prepared);
 
-  // A static program and a shared library of musl differ in one flag, which is the last crate's alone.
-  if (values.server && target.libc === "musl") cargo("rustc", packages(), ["-Ctarget-feature=+crt-static"]);
+  // A static program and a shared library of musl differ in flags of the last crate alone. zig brings the objects of a start.
+  if (values.server && target.libc === "musl")
+    cargo("rustc", packages(), ["-Ctarget-feature=+crt-static", "-Clink-self-contained=no"]);
   else cargo("build", packages());
   const made = join(compiled, target.rust, values.profile === "dev" ? "debug" : values.profile);
   if (values.server) {
