@@ -95,10 +95,13 @@ async function install(name, { os, cpu, libc }, here) {
   const place = join(folder, "place");
   mkdirSync(place, { recursive: true });
   const tarballs = pack({ [suffixOf(name)]: builtAddon(name) }, join(folder, "packed"), version);
-  writeFileSync(join(place, "package.json"), '{ "private": true }');
+  // npm looks at the options for another system only where a dependency is optional.
+  const own = `@tenon/native-${suffixOf(name)}`;
+  const { [own]: addon, ...others } = tarballs;
+  const manifest = { private: true, dependencies: others, optionalDependencies: { [own]: addon } };
+  writeFileSync(join(place, "package.json"), JSON.stringify(manifest));
   const system = [`--os=${os}`, `--cpu=${cpu}`, ...(libc === undefined ? [] : [`--libc=${libc}`])];
-  const quiet = ["--no-audit", "--no-fund", "--loglevel=error"];
-  run("npm", ["install", ...system, ...quiet, ...Object.values(tarballs)], { cwd: place });
+  run("npm", ["install", ...system, "--no-audit", "--no-fund", "--loglevel=error"], { cwd: place });
   must(here, "node", ["scripts/cross/newcomer.mjs", place]);
 }
 
