@@ -1,4 +1,5 @@
 //! A sidecar in this process.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode};

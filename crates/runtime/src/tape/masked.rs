@@ -188,8 +188,8 @@ impl Masking<'_> {
         // The body of an upload comes in pieces, and so does that of a streamed call.
         let mut uploaded = Vec::new();
         let mut read: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-        for at in 0..events.len() {
-            match &mut events[at] {
+        for (at, event) in events.iter_mut().enumerate() {
+            match event {
                 Event::Enter(request) if request.method == PIECE => uploaded.push(at),
                 Event::Enter(request) => {
                     if request.method.starts_with(BEGIN) || !request.method.starts_with(':') {
@@ -375,8 +375,8 @@ impl Masking<'_> {
             }
         };
         let mut parts: BTreeMap<Option<u32>, Vec<usize>> = BTreeMap::new();
-        for at in 0..events.len() {
-            match &mut events[at] {
+        for (at, event) in events.iter_mut().enumerate() {
+            match event {
                 Event::Enter(request) => {
                     let mut path = std::mem::take(&mut request.path).into_bytes();
                     apply(&mut path);

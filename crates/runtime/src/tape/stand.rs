@@ -42,7 +42,7 @@ impl Stand {
         let mut rest = value;
         while let Some((first, behind)) = rest.split_first() {
             let escape = match first {
-                b'%' => behind.first_chunk::<2>().and_then(|digits| hex(digits)),
+                b'%' => behind.first_chunk::<2>().and_then(hex),
                 _ => None,
             };
             if let Some(byte) = escape {

@@ -74,7 +74,7 @@ async fn a_request_is_replayed_and_each_changed_value_is_found() {
     assert_eq!((replayed.verdict, replayed.compared_memory), (Verdict::Same, !tenon_memory::is_portable()));
 
     let mut found = 0;
-    for at in 0..tape.events.len() {
+    for (at, kind) in kinds.iter().enumerate() {
         let mut changed = tape.clone();
         match &mut changed.events[at] {
             Event::Enter(request) => request.body.as_mut().unwrap()[0] ^= 1,
@@ -89,7 +89,7 @@ async fn a_request_is_replayed_and_each_changed_value_is_found() {
             continue;
         }
         let verdict = verdict(&runtime, changed).await;
-        assert!(matches!(verdict, Verdict::Differs(_)), "{}: {verdict:?}", kinds[at]);
+        assert!(matches!(verdict, Verdict::Differs(_)), "{kind}: {verdict:?}");
         found += 1;
     }
     assert!(found > 0);
