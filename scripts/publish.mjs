@@ -1,7 +1,8 @@
 // Publishes the version that the manifests have, from what the platforms' jobs of the release workflow made:
 //
-//   node scripts/publish.mjs <folder> [--dry-run]    publishes all packages, those of the platforms first
-//   node scripts/publish.mjs --notes                 prints what CHANGELOG.md says about the version
+//   node scripts/publish.mjs <folder> [--dry-run]         publishes all packages, those of the platforms first
+//   node scripts/publish.mjs <folder> --files <folder>    writes an archive for each platform, with all that an installation needs
+//   node scripts/publish.mjs --notes                      prints what CHANGELOG.md says about the version
 //
 // The folder has one folder for each platform, with its addon, and `engines` with the engine's machine code for all of them. `--dry-run`
 // packs and uploads nothing.
@@ -10,11 +11,16 @@ import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { nativePackages } from "./native-packages.mjs";
+import { pack } from "./packed.mjs";
 import { fail, root, run, say } from "./setup.mjs";
 import { published, releasable } from "./version.mjs";
 
 const { values, positionals } = parseArgs({
-  options: { "dry-run": { type: "boolean", default: false }, notes: { type: "boolean", default: false } },
+  options: {
+    "dry-run": { type: "boolean", default: false },
+    notes: { type: "boolean", default: false },
+    files: { type: "string" },
+  },
   allowPositionals: true,
 });
 
@@ -42,6 +48,13 @@ try {
     addons[platform] =
       found.find((file) => file.endsWith(`tenon.${platform}.node`)) ?? fail(`${platform} must have an addon`);
   }
+  if (values.files !== undefined) writeArchives(resolve(values.files));
+  else publish();
+} finally {
+  rmSync(temporary, { recursive: true, force: true });
+}
+
+function publish() {
   const others = published.filter((each) => each !== "bindings").map((each) => join(root, each));
   const packages = [...nativePackages(addons, temporary, version), ...others];
   for (const each of packages) {
@@ -49,8 +62,17 @@ try {
     const how = values["dry-run"] ? ["--dry-run"] : ["--provenance"];
     run("npm", ["publish", "--access", "public", ...how], { cwd: each });
   }
-} finally {
-  rmSync(temporary, { recursive: true, force: true });
+}
+
+/** An archive names the addon of one platform only, because npm would look for the others in the registry. */
+function writeArchives(into) {
+  mkdirSync(into, { recursive: true });
+  for (const [platform, addon] of Object.entries(addons)) {
+    say(`Packing ${platform}`);
+    const place = join(temporary, platform);
+    const tarballs = Object.values(pack({ [platform]: addon }, place, version)).map((file) => basename(file));
+    run("tar", ["-czf", join(into, `tenon-${version}-${platform}.tar.gz`), "-C", place, ...tarballs]);
+  }
 }
 
 function filesIn(at) {

@@ -32,6 +32,7 @@ test("a command from tarballs makes projects that use the same tarballs", async 
     "@tenon/sdk": "../packed/sdk.tgz",
     "@tenon/build": "../packed/build.tgz",
     "@tenon/native": "../packed/native.tgz",
+    "@tenon/native-linux-x64-gnu": "../packed/native-linux-x64-gnu.tgz",
     "@tenon/engine": "../packed/engine.tgz",
   };
   const entries = Object.entries(packed);

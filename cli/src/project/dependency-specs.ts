@@ -35,13 +35,16 @@ function installedFromFiles(folder: string): Record<string, string> | undefined 
   if (!modules.endsWith(`${sep}node_modules`) || !existsSync(lock)) return undefined;
   const { packages } = JSON.parse(readFileSync(lock, "utf8")) as { packages: Record<string, { resolved?: string }> };
   const root = dirname(modules);
-  const specs = all.map((name) => {
+  // The addon's package for this platform, which `@tenon/native` of a release names.
+  const platform = Object.keys(packages).flatMap((path) => /^node_modules\/(@tenon\/native-.*)$/.exec(path)?.[1] ?? []);
+  const names = [...all, ...platform];
+  const specs = names.map((name) => {
     const resolved = packages[`node_modules/${name}`]?.resolved;
     if (resolved?.startsWith("file:") !== true) return undefined;
     return [name, `file:${resolve(root, resolved.slice("file:".length))}`] as const;
   });
   const known = specs.filter((spec) => spec !== undefined);
-  return known.length === all.length ? Object.fromEntries(known) : undefined;
+  return known.length === names.length ? Object.fromEntries(known) : undefined;
 }
 
 function inClone(folder: string): Record<string, string> | undefined {
