@@ -6,9 +6,9 @@ import { root } from "./setup.mjs";
 
 /**
  * Writes the packages into a folder and returns their folders, the main one last. `addons` has the file of each platform, by the end of
- * its package's name, such as `linux-x64-gnu`.
+ * its package's name, such as `linux-x64-gnu`. `complete` is called with each platform and its folder, to add other files.
  */
-export function nativePackages(addons, folder, version) {
+export function nativePackages(addons, folder, version, complete = () => {}) {
   const folders = Object.entries(addons).map(([platform, addon]) => {
     const place = join(folder, platform);
     mkdirSync(place, { recursive: true });
@@ -16,6 +16,7 @@ export function nativePackages(addons, folder, version) {
       if (existsSync(join(root, "bindings/npm", platform, file)))
         cpSync(join(root, "bindings/npm", platform, file), join(place, file));
     copyFileSync(addon, join(place, `tenon.${platform}.node`));
+    complete(platform, place);
     return place;
   });
   const main = join(folder, "native");

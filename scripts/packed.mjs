@@ -7,11 +7,11 @@ import { root } from "./setup.mjs";
 import { published } from "./version.mjs";
 
 /**
- * Packs every package into a folder, with these addons (see {@link nativePackages}). Returns the tarballs by the names of their packages.
+ * Packs every package into a folder, with these addons and `complete` (see {@link nativePackages}). Returns the tarballs by the names of their packages.
  */
-export function pack(addons, folder, version) {
+export function pack(addons, folder, version, complete) {
   mkdirSync(folder, { recursive: true });
-  const native = nativePackages(addons, join(folder, "native"), version);
+  const native = nativePackages(addons, join(folder, "native"), version, complete);
   const others = published.filter((each) => each !== "bindings").map((each) => join(root, each));
   const tarballs = {};
   for (const place of [...native, ...others]) {

@@ -10,9 +10,11 @@ import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { suffixOf, targets } from "./cross/targets.mjs";
 import { nativePackages } from "./native-packages.mjs";
 import { pack } from "./packed.mjs";
 import { fail, root, run, say } from "./setup.mjs";
+import { writeThirdParty } from "./third-party.mjs";
 import { published, releasable } from "./version.mjs";
 
 const { values, positionals } = parseArgs({
@@ -56,7 +58,7 @@ try {
 
 function publish() {
   const others = published.filter((each) => each !== "bindings").map((each) => join(root, each));
-  const packages = [...nativePackages(addons, temporary, version), ...others];
+  const packages = [...nativePackages(addons, temporary, version, addNotices), ...others];
   for (const each of packages) {
     say(`Publishing ${JSON.parse(readFileSync(join(each, "package.json"), "utf8")).name} ${version}`);
     const how = values["dry-run"] ? ["--dry-run"] : ["--provenance"];
@@ -70,9 +72,18 @@ function writeArchives(into) {
   for (const [platform, addon] of Object.entries(addons)) {
     say(`Packing ${platform}`);
     const place = join(temporary, platform);
-    const tarballs = Object.values(pack({ [platform]: addon }, place, version)).map((file) => basename(file));
+    const tarballs = Object.values(pack({ [platform]: addon }, place, version, addNotices)).map((file) =>
+      basename(file),
+    );
     run("tar", ["-czf", join(into, `tenon-${version}-${platform}.tar.gz`), "-C", place, ...tarballs]);
   }
+}
+
+/** Adds what is compiled into an addon, with the licences. */
+function addNotices(platform, place) {
+  const target =
+    Object.keys(targets).find((name) => suffixOf(name) === platform) ?? fail(`${platform} must be a target`);
+  writeThirdParty(place, targets[target].rust);
 }
 
 function filesIn(at) {

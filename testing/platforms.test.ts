@@ -28,7 +28,8 @@ test.each(Object.entries(targets))(
   (name, target) => {
     const manifest = JSON.parse(read(`${packageOf(name)}/package.json`));
     const { os, cpu, libc } = target;
-    expect(manifest).toMatchObject({ os: [os], cpu: [cpu], main: addonOf(name), files: [addonOf(name)] });
+    const files = [addonOf(name), "THIRD_PARTY.txt", "sbom.cdx.json"];
+    expect(manifest).toMatchObject({ os: [os], cpu: [cpu], main: addonOf(name), files });
     expect(manifest.libc).toEqual(libc === undefined ? undefined : [libc]);
     expect(read("bindings/index.js")).toContain(`require('${manifest.name}')`);
   },
