@@ -13,7 +13,7 @@ use memchr::memmem;
 use tenon_tape::{BEGIN, Event, Field, PIECE, Piece, Variable};
 
 use super::json::{Place, Pointer, places};
-use super::stand::Stand;
+use super::placeholders::Placeholders;
 
 /// Headers that are masked in any case.
 const ALWAYS: [&str; 4] = ["authorization", "cookie", "proxy-authorization", "set-cookie"];
@@ -153,10 +153,10 @@ pub(crate) fn mask(
     events: Vec<Event>,
     list: &MaskList,
     secrets: &[(String, String)],
-    stand: &Stand,
+    placeholders: &Placeholders,
 ) -> Result<Masked, &'static str> {
     let mut masking =
-        Masking { list, stand, known: Known::default(), names: BTreeSet::new(), has_outputs: false, hits: 0 };
+        Masking { list, placeholders, known: Known::default(), names: BTreeSet::new(), has_outputs: false, hits: 0 };
     let mut events = events;
     for (_, value) in secrets.iter().filter(|(name, _)| is_secret(name)) {
         masking.known.add(value.as_bytes());
@@ -174,7 +174,7 @@ pub(crate) fn mask(
 
 struct Masking<'a> {
     list: &'a MaskList,
-    stand: &'a Stand,
+    placeholders: &'a Placeholders,
     known: Known,
     names: BTreeSet<String>,
     has_outputs: bool,
@@ -247,7 +247,7 @@ impl Masking<'_> {
             self.known.add(variable.value.as_bytes());
             self.names.insert(variable.name.clone());
             self.hits += 1;
-            let made = self.stand.of(variable.value.as_bytes());
+            let made = self.placeholders.of(variable.value.as_bytes());
             variable.value = String::from_utf8_lossy(&made).into_owned();
         }
     }
@@ -271,7 +271,7 @@ impl Masking<'_> {
                     made.extend_from_slice(&value[end..]);
                     made
                 }
-                _ => self.stand.of(value),
+                _ => self.placeholders.of(value),
             };
             self.names.insert(lower);
             self.hits += 1;
@@ -280,7 +280,7 @@ impl Masking<'_> {
 
     /// `scheme token`; that of `Basic` is a name and a password in base 64.
     fn credentials(&mut self, value: &[u8]) -> Vec<u8> {
-        let Some(space) = value.iter().position(|byte| *byte == b' ') else { return self.stand.of(value) };
+        let Some(space) = value.iter().position(|byte| *byte == b' ') else { return self.placeholders.of(value) };
         let (scheme, token) = (&value[..=space], &value[space + 1..]);
         self.known.add(token);
         let mut made = scheme.to_vec();
@@ -289,21 +289,21 @@ impl Masking<'_> {
                 let Ok(plain) = alphabet.decode(token) else { continue };
                 self.known.add(&plain);
                 plain.split(|byte| *byte == b':').for_each(|part| self.known.add(part));
-                made.extend(alphabet.encode(self.stand.of(&plain)).into_bytes());
+                made.extend(alphabet.encode(self.placeholders.of(&plain)).into_bytes());
                 return made;
             }
         }
-        made.extend(self.stand.of(token));
+        made.extend(self.placeholders.of(token));
         made
     }
 
     /// One cookie: its name stays.
     fn pair(&mut self, pair: &[u8]) -> Vec<u8> {
-        let Some(at) = pair.iter().position(|byte| *byte == b'=') else { return self.stand.of(pair) };
+        let Some(at) = pair.iter().position(|byte| *byte == b'=') else { return self.placeholders.of(pair) };
         let (name, value) = (&pair[..=at], &pair[at + 1..]);
         self.known.add(value);
         let mut made = name.to_vec();
-        made.extend(self.stand.of(value));
+        made.extend(self.placeholders.of(value));
         made
     }
 
@@ -323,11 +323,11 @@ impl Masking<'_> {
                     let plain: String = serde_json::from_slice(&quoted).map_err(|_| "a body is not JSON")?;
                     self.known.add(text);
                     self.known.add(plain.as_bytes());
-                    (range.clone(), self.stand.of_json(&body[range]))
+                    (range.clone(), self.placeholders.of_json(&body[range]))
                 }
                 Place::Number(range) => {
                     self.known.add(&body[range.clone()]);
-                    (range.clone(), self.stand.of_number(&body[range]))
+                    (range.clone(), self.placeholders.of_number(&body[range]))
                 }
                 // Shorter than `false`, and a space may follow it.
                 Place::Flag(range) => {
@@ -431,7 +431,7 @@ impl Masking<'_> {
 
     /// A value and its placeholder, as they are, in a JSON string and percent-encoded.
     fn replacements(&self, value: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
-        let made = self.stand.of(value);
+        let made = self.placeholders.of(value);
         let mut pairs = vec![(value.to_vec(), made.clone())];
         for encode in [json, percent] {
             let (one, other) = (encode(value), encode(&made));

@@ -3,7 +3,7 @@
 use tenon_tape::{Call, Event, Failure, Field, Piece, Reason, Request, Response, Variable};
 
 use super::masked::*;
-use super::stand::Stand;
+use super::placeholders::Placeholders;
 
 const SECRET: &str = "s3cret/välue \"42\"";
 
@@ -16,7 +16,7 @@ fn list(entries: &[&str]) -> MaskList {
 }
 
 fn masked(events: Vec<Event>, entries: &[&str], secrets: &[(String, String)]) -> Result<Masked, &'static str> {
-    mask(events, &list(entries), secrets, &Stand::new([1; 32]))
+    mask(events, &list(entries), secrets, &Placeholders::new([1; 32]))
 }
 
 fn request(method: &str, headers: Vec<Field>, body: &str) -> Event {

@@ -18,12 +18,12 @@ mod loose;
 mod masked;
 #[cfg(test)]
 mod masked_tests;
+mod placeholders;
 pub(crate) mod player;
 pub(crate) mod recorder;
 pub(crate) mod replay;
 pub(crate) mod seam;
 pub(crate) mod sink;
-mod stand;
 mod view;
 
 pub use change::Change;

@@ -7,9 +7,9 @@ use tenon_tape::{Call, Encoder, Event, Failure, Piece, Request, Response, Variab
 use wasmtime::format_err;
 
 use super::loose::Loose;
+use super::placeholders::Placeholders;
 use super::replay::{Difference, difference};
 use super::seam::locked;
-use super::stand::Stand;
 use crate::instance::guest_log::FRAME;
 use crate::instance::host::RANDOM_BYTES;
 
@@ -18,7 +18,7 @@ pub(crate) enum Mode {
     /// They must equal the recorded ones.
     Strict,
     /// They replace the recorded ones: the guest has got placeholders for what is masked. Only their kinds must be equal.
-    Masking(Box<Encoder>, Stand),
+    Masking(Box<Encoder>, Placeholders),
     /// They are those of another build, which may ask for time and random values in another order.
     Loose(Box<Loose>),
 }
@@ -183,8 +183,8 @@ impl Player {
         match play.events.front() {
             Some(Event::RandomBytes(bytes)) if bytes.len() as u64 == length => {
                 let mut bytes = bytes.clone();
-                if let Mode::Masking(_, stand) = &play.mode {
-                    stand.random(play.at, &mut bytes);
+                if let Mode::Masking(_, placeholders) = &play.mode {
+                    placeholders.random(play.at, &mut bytes);
                 }
                 play.taken(|out| out.random_bytes(&bytes));
                 Ok(bytes)
@@ -202,8 +202,8 @@ impl Player {
         match play.events.front() {
             Some(Event::RandomNumber(number)) => {
                 let mut bytes = number.to_le_bytes();
-                if let Mode::Masking(_, stand) = &play.mode {
-                    stand.random(play.at, &mut bytes);
+                if let Mode::Masking(_, placeholders) = &play.mode {
+                    placeholders.random(play.at, &mut bytes);
                 }
                 let number = u64::from_le_bytes(bytes);
                 play.taken(|out| out.random_number(number));

@@ -10,9 +10,9 @@ use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
 use super::masked::{MaskList, Masked, mask};
+use super::placeholders::Placeholders;
 use super::player::{Ended, Mode};
 use super::replay::play;
-use super::stand::Stand;
 use crate::config::{Isolation, RecordConfig};
 use crate::error::RuntimeError;
 use crate::instance::call::EntryPoint;
@@ -36,7 +36,7 @@ const LAST: Duration = Duration::from_secs(10);
 pub(crate) struct Sink {
     config: RecordConfig,
     list: MaskList,
-    stand: Stand,
+    placeholders: Placeholders,
     engine: SharedEngine,
     handle: Handle,
     /// Requests that are masked at once.
@@ -90,7 +90,7 @@ impl Sink {
             .map_err(|error| wrong(error.to_string()))?;
         Ok(Arc::new_cyclic(|this| Self {
             list,
-            stand: Stand::new(key),
+            placeholders: Placeholders::new(key),
             engine,
             handle: Handle::current(),
             turns: Arc::new(Semaphore::new(1)),
@@ -189,7 +189,7 @@ impl Sink {
         let Finished { module, mut meta, events: bytes } = finished;
         let events = Encoder::decode(&bytes).map_err(|_| "its events cannot be read")?;
         let Masked { events, known, is_tainted, has_outputs, names } =
-            mask(events, &self.list, &module.shared_state.environment, &self.stand)?;
+            mask(events, &self.list, &module.shared_state.environment, &self.placeholders)?;
         meta.masked = names;
         let file = if is_tainted {
             drop(bytes);
@@ -217,8 +217,8 @@ impl Sink {
         has_outputs: bool,
     ) -> Result<(Encoder, Option<u128>), &'static str> {
         let _turn = self.turns.acquire().await.map_err(|_| "the runtime has ended")?;
-        let stand = self.stand.clone().replacing_random(has_outputs);
-        let mode = Mode::Masking(Box::default(), stand);
+        let placeholders = self.placeholders.clone().replacing_random(has_outputs);
+        let mode = Mode::Masking(Box::default(), placeholders);
         let tape = Tape { meta: meta.clone(), events };
         let played = play(&self.engine, module, tape, mode).await.map_err(|_| "it cannot be replayed")?;
         match (played.ended, played.mode) {

@@ -10,13 +10,13 @@ const CARD: usize = 12;
 
 /// Makes placeholders.
 #[derive(Clone)]
-pub(crate) struct Stand {
+pub(crate) struct Placeholders {
     key: [u8; 32],
     /// True when random values are replaced, because a masked value may have been made of them.
     replaces_random: bool,
 }
 
-impl Stand {
+impl Placeholders {
     pub(crate) fn new(key: [u8; 32]) -> Self {
         Self { key, replaces_random: false }
     }
@@ -216,12 +216,12 @@ impl Stream {
 mod tests {
     use super::*;
 
-    fn stand() -> Stand {
-        Stand::new([3; 32])
+    fn placeholders() -> Placeholders {
+        Placeholders::new([3; 32])
     }
 
     fn of(text: &str) -> String {
-        String::from_utf8(stand().of(text.as_bytes())).unwrap()
+        String::from_utf8(placeholders().of(text.as_bytes())).unwrap()
     }
 
     #[test]
@@ -240,9 +240,12 @@ mod tests {
             assert_eq!(made, of(value), "equal values have equal placeholders");
             assert!(value.len() < 8 || made != value);
         }
-        assert_ne!(Stand::new([4; 32]).of(b"sk_live_4eC39HqLyjWDarjtT1"), stand().of(b"sk_live_4eC39HqLyjWDarjtT1"));
+        assert_ne!(
+            Placeholders::new([4; 32]).of(b"sk_live_4eC39HqLyjWDarjtT1"),
+            placeholders().of(b"sk_live_4eC39HqLyjWDarjtT1")
+        );
         let bytes = [0xff, 0x80, b'a', 0xc3];
-        assert_eq!(stand().of(&bytes).len(), bytes.len());
+        assert_eq!(placeholders().of(&bytes).len(), bytes.len());
     }
 
     #[test]
@@ -252,14 +255,14 @@ mod tests {
         let uuid = of("0190b5f2-7c1e-7d3a-9abc-0123456789ab");
         assert!(uuid.as_bytes()[14] == b'7' && uuid.as_bytes()[19] == b'9', "{uuid}");
         assert!(uuid.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-'), "{uuid}");
-        let number = |text: &str| String::from_utf8(stand().of_number(text.as_bytes())).unwrap();
+        let number = |text: &str| String::from_utf8(placeholders().of_number(text.as_bytes())).unwrap();
         for text in ["-0.52e-7", "12", "0", "1.5E+10"] {
             let value: serde_json::Value = serde_json::from_str(&number(text)).unwrap();
             assert!(value.is_number() && number(text).len() == text.len(), "{text}");
         }
         assert_eq!(of("s%3Aabc%20%41")[..4], *"s%3A".replace('s', &of("s%3Aabc%20%41")[..1]));
         assert!(of("s%3Aabc%20%41").ends_with("%20%78"));
-        let json = String::from_utf8(stand().of_json(br#"a\"b\u0041\n"#)).unwrap();
+        let json = String::from_utf8(placeholders().of_json(br#"a\"b\u0041\n"#)).unwrap();
         assert!(json.contains(r#"\""#) && json.ends_with(r"\u0078\n"), "{json}");
     }
 }
