@@ -1,36 +1,19 @@
 /** Code mode of the Model Context Protocol on real servers: the protocol's suite, its clients, and programs. */
 import { spawnSync } from "node:child_process";
-import { createHmac } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
   Client as CurrentClient,
   StreamableHTTPClientTransport as CurrentTransport,
 } from "@modelcontextprotocol/client";
-import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { describeEach } from "../../testing/needs.ts";
 import { conform } from "./mcp-conformance.ts";
-import { type Kind, type Running, root, startTenon, startWasmtime, tenon } from "./servers.ts";
+import { build, connect, fixture, serversOf, token, urlOf } from "./mcp-servers.ts";
+import { type Running, tenon } from "./servers.ts";
 
-const project = join(root, "cli/e2e/fixtures/code-mode");
-const key = "k".repeat(32);
-const environment = { MCP_TEST_KEY: key, TENON_SECRET_KEY: key, TENON_SECRET_MCP_CONFIRM_KEY: key };
-
-beforeAll(() => {
-  const { status, stderr } = spawnSync(process.execPath, [tenon, "build", "-rc"], { cwd: project });
-  if (status !== 0) throw new Error(String(stderr));
-});
-
-const servers: readonly (Pick<Kind, "name" | "needs"> & { start(): Promise<Running> })[] = [
-  { name: "tenon run", start: () => startTenon(["dist/code-mode.wasm"], "code-mode", project, environment) },
-  {
-    name: "wasmtime serve",
-    needs: "wasmtime",
-    start: () => startWasmtime(join(project, "dist/code-mode-composed.wasm"), environment),
-  },
-];
+beforeAll(() => build("code-mode"));
 
 /** The scenarios that need no tool of their own. */
 const scenarios = [
@@ -41,12 +24,6 @@ const scenarios = [
   "dns-rebinding-protection",
 ];
 
-function token(sub: string): string {
-  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
-  const signed = `${part({ alg: "HS256" })}.${part({ sub, iss: "https://id.example" })}`;
-  return `${signed}.${createHmac("sha256", key).update(signed).digest("base64url")}`;
-}
-
 /** The result of a program. */
 interface Executed {
   readonly ok: boolean;
@@ -55,22 +32,15 @@ interface Executed {
   readonly confirm?: { readonly calls: readonly unknown[]; readonly token: string };
 }
 
-describeEach("$name", servers, ({ start }) => {
+describeEach("$name", serversOf("code-mode"), ({ start }) => {
   let running: Running;
   let url: URL;
   beforeAll(async () => {
     running = await start();
-    url = new URL(`${running.base.replace("127.0.0.1", "localhost")}/mcp`);
+    url = urlOf(running);
   });
   afterAll(() => running?.stop());
 
-  async function connected(headers: Record<string, string> = {}): Promise<Client> {
-    const client = new Client({ name: "test", version: "1" });
-    onTestFinished(() => client.close());
-    // The types of the package are written without exactOptionalPropertyTypes.
-    await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }) as never);
-    return client;
-  }
   const execute = async (client: Client, code: string, more: object = {}) =>
     (await client.callTool({ name: "execute", arguments: { code, ...more } })).structuredContent as unknown as Executed;
 
@@ -81,7 +51,7 @@ describeEach("$name", servers, ({ start }) => {
   });
 
   test("the client lists two tools, searches, and runs programs", async () => {
-    const client = await connected({ authorization: `Bearer ${token("Ada")}` });
+    const client = await connect(url, { authorization: `Bearer ${token("Ada")}` });
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["search", "execute"]);
     const found = await client.callTool({ name: "search", arguments: { query: "add note" } });
     expect(JSON.stringify(found.content)).toContain("api.notes.add(input: { body: { text: string } })");
@@ -103,7 +73,7 @@ describeEach("$name", servers, ({ start }) => {
   });
 
   test("each program has an instance of its own, and those of a batch do not see one another", async () => {
-    const client = await connected();
+    const client = await connect(url);
     for (let n = 0; n < 3; n++) {
       expect(
         await execute(client, "globalThis.n = (globalThis.n ?? 0) + 1; [n, (await api.count()).data.programs]"),
@@ -123,7 +93,7 @@ describeEach("$name", servers, ({ start }) => {
   });
 
   test("limits end a program, and the server goes on", async () => {
-    const client = await connected();
+    const client = await connect(url);
     const limited = async (code: string) => (await execute(client, code)).error;
     expect(await limited("for (;;);")).toMatchObject({ kind: "limit", limit: "cpuMs" });
     expect(await limited("new ArrayBuffer(64 << 20)")).toMatchObject({
@@ -135,11 +105,11 @@ describeEach("$name", servers, ({ start }) => {
   }, 60_000);
 
   test("a call that needs it waits for a confirmation of the same caller", async () => {
-    const client = await connected({ authorization: `Bearer ${token("Ada")}` });
+    const client = await connect(url, { authorization: `Bearer ${token("Ada")}` });
     const code = "(await api.notes.remove({ path: { id: 1 } })).data";
     const { confirm } = await execute(client, code);
     expect(confirm?.calls).toMatchObject([{ name: "notes.remove", method: "DELETE", path: "/notes/1" }]);
-    const other = await connected({ authorization: `Bearer ${token("Eve")}` });
+    const other = await connect(url, { authorization: `Bearer ${token("Eve")}` });
     expect(await execute(other, code, { confirm: confirm?.token })).toMatchObject({ error: { kind: "confirm" } });
     expect(await execute(client, code, { confirm: confirm?.token })).toMatchObject({ value: { removed: 1 } });
   });
@@ -171,9 +141,9 @@ describeEach("$name", servers, ({ start }) => {
 });
 
 test("an app without code mode has no code of it", async () => {
-  const fixture = join(root, "cli/e2e/fixtures/mcp");
-  const { status, stderr } = spawnSync(process.execPath, [tenon, "build"], { cwd: fixture });
+  const project = fixture("mcp");
+  const { status, stderr } = spawnSync(process.execPath, [tenon, "build"], { cwd: project });
   expect(status, String(stderr)).toBe(0);
-  const { sources } = JSON.parse(await readFile(join(fixture, "dist/mcp.wasm.map"), "utf8")) as { sources: string[] };
+  const { sources } = JSON.parse(await readFile(join(project, "dist/mcp.wasm.map"), "utf8")) as { sources: string[] };
   expect(sources.join("\n")).not.toMatch(/isolate|code-mode|execute/);
 });

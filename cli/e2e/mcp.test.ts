@@ -1,7 +1,6 @@
 /** Tools of the Model Context Protocol: the protocol's own conformance suite, and its clients, on real servers. */
 import { spawnSync } from "node:child_process";
-import { createHmac } from "node:crypto";
-import { rm, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
   Client as CurrentClient,
@@ -9,29 +8,15 @@ import {
 } from "@modelcontextprotocol/client";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
-import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { describeEach } from "../../testing/needs.ts";
 import { conform } from "./mcp-conformance.ts";
-import { type Kind, type Running, root, startTenon, startWasmtime, tenon } from "./servers.ts";
+import { build, connect, fixture, key, serversOf, token, urlOf } from "./mcp-servers.ts";
+import { type Running, root, tenon } from "./servers.ts";
 
-const project = join(root, "cli/e2e/fixtures/mcp");
-const key = "k".repeat(32);
-const environment = { MCP_TEST_KEY: key, TENON_SECRET_KEY: key };
+const project = fixture("mcp");
 
-beforeAll(() => {
-  const { status, stderr } = spawnSync(process.execPath, [tenon, "build", "-rc"], { cwd: project });
-  if (status !== 0) throw new Error(String(stderr));
-});
-
-const servers: readonly (Pick<Kind, "name" | "needs"> & { start(): Promise<Running>; sharesInstances?: boolean })[] = [
-  { name: "tenon run", start: () => startTenon(["dist/mcp.wasm"], "mcp", project, environment) },
-  {
-    name: "wasmtime serve",
-    needs: "wasmtime",
-    start: () => startWasmtime(join(project, "dist/mcp-composed.wasm"), environment),
-  },
-];
+beforeAll(() => build("mcp"));
 
 /**
  * The scenarios of the suite that a server of tools must pass. docs/conformance.md has the reasons of the others: they
@@ -52,18 +37,12 @@ const scenarios = [
   "dns-rebinding-protection",
 ];
 
-function token(sub: string): string {
-  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
-  const signed = `${part({ alg: "HS256" })}.${part({ sub, iss: "https://id.example" })}`;
-  return `${signed}.${createHmac("sha256", key).update(signed).digest("base64url")}`;
-}
-
-describeEach("$name", servers, ({ start }) => {
+describeEach("$name", serversOf("mcp"), ({ start }) => {
   let running: Running;
   let url: URL;
   beforeAll(async () => {
     running = await start();
-    url = new URL(`${running.base.replace("127.0.0.1", "localhost")}/mcp`);
+    url = urlOf(running);
   });
   afterAll(() => running?.stop());
 
@@ -73,16 +52,8 @@ describeEach("$name", servers, ({ start }) => {
     expect(passed, summary.join("\n")).toEqual(scenarios);
   });
 
-  async function connected(headers: Record<string, string> = {}): Promise<Client> {
-    const client = new Client({ name: "test", version: "1" });
-    onTestFinished(() => client.close());
-    // The types of the package are written without exactOptionalPropertyTypes.
-    await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }) as never);
-    return client;
-  }
-
   test("the client of the earlier revisions lists and calls tools", async () => {
-    const client = await connected();
+    const client = await connect(url);
     expect(client.getServerVersion()).toMatchObject({ name: "mcp", version: "1.2.3" });
     expect(client.getInstructions()).toBe("Routes that are tools, for the tests of the protocol");
     const { tools } = await client.listTools();
@@ -100,7 +71,7 @@ describeEach("$name", servers, ({ start }) => {
   });
 
   test("the caller's token reaches the route, and its lack is a challenge", async () => {
-    const client = await connected({ authorization: `Bearer ${token("Ada")}` });
+    const client = await connect(url, { authorization: `Bearer ${token("Ada")}` });
     expect((await client.callTool({ name: "whoAmI" })).structuredContent).toEqual({ name: "Ada" });
     const message = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "whoAmI" } };
     const headers = { "content-type": "application/json" };
@@ -170,10 +141,9 @@ describe("tenon mcp", () => {
 
 describe("an app without the option", () => {
   test("has no code of it", async () => {
-    const { readFile } = await import("node:fs/promises");
-    const { spawnSync: run } = await import("node:child_process");
     const hello = join(root, "examples/hello");
-    run(process.execPath, [tenon, "build"], { cwd: hello });
+    const { status, stderr } = spawnSync(process.execPath, [tenon, "build"], { cwd: hello });
+    expect(status, String(stderr)).toBe(0);
     const bundle = await readFile(join(hello, "dist/hello.wasm.map"), "utf8");
     expect((JSON.parse(bundle) as { sources: string[] }).sources.join("\n")).not.toMatch(/\/mcp\//);
   });
