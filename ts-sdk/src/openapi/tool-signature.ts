@@ -1,5 +1,6 @@
 /** Signatures of routes in TypeScript, which `search` of code mode answers with. */
-import type { ArgumentOf, ArgumentPlace } from "../mcp/types.ts";
+import { PARTS } from "../mcp/code/program-input.ts";
+import type { ArgumentOf } from "../mcp/types.ts";
 import type { SchemaObject } from "./components.ts";
 
 interface JsonSchema {
@@ -32,15 +33,6 @@ export interface Signed {
   readonly input: SchemaObject;
   readonly output: SchemaObject | undefined;
 }
-
-const PARTS: Readonly<Record<ArgumentPlace, string>> = {
-  path: "path",
-  rest: "path",
-  query: "query",
-  header: "headers",
-  member: "body",
-  body: "body",
-};
 
 /** Writes the comment, the signature of a route, and the types that it names. */
 export function signatureOf({ route, method, path, text, args, input, output }: Signed): string {

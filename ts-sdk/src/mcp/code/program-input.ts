@@ -4,7 +4,8 @@ import type { ArgumentPlace, ToolEntry } from "../types.ts";
 
 type Part = "path" | "query" | "headers" | "body";
 
-const PARTS: Readonly<Record<ArgumentPlace, Part>> = {
+/** The part of a typed call that has the arguments of a place. */
+export const PARTS: Readonly<Record<ArgumentPlace, Part>> = {
   path: "path",
   rest: "path",
   query: "query",
