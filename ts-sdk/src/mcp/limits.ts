@@ -19,7 +19,7 @@ export const MAX_SOURCE = 64 << 10;
 export const PROGRAM_LIMITS = {
   /** Processor time in milliseconds. */
   cpuMs: 1_000,
-  /** Memory in bytes, some 3 MB of the engine's own included. */
+  /** Memory in bytes, some 0.8 MB of its runtime included. */
   memoryBytes: 32 << 20,
   /** Calls of routes. */
   calls: 50,
