@@ -3,6 +3,7 @@
  * without the fence that stops it, where it must succeed.
  */
 import { describe, expect, test } from "vitest";
+import { hostileValues } from "../../../ts-sdk/test/hostile-values.ts";
 import { type CodeModeApp, type Removal, type Rpc, startCodeMode } from "../../testing/code-mode.ts";
 
 const SECRET = "s3cr3t-of-the-module";
@@ -297,33 +298,6 @@ const fences: readonly Fence[] = [
   },
 ];
 
-/** Texts and values for each argument. */
-const values: readonly unknown[] = [
-  ...[
-    "admin",
-    "purge",
-    "../admin",
-    "..%2fadmin",
-    "%2e%2e/admin",
-    "..",
-    ".",
-    "",
-    "/",
-    "//evil.example/",
-    "http://evil.example/",
-  ],
-  ...[
-    "a?q=1#x",
-    "a&q=2",
-    "a\r\nauthorization: Bearer token-of-root",
-    "a\r\n\r\nGET /env HTTP/1.1\r\n\r\n",
-    "\0",
-    "{id}",
-    "{rest*}",
-  ],
-  ...["$&$1$`", "\ud800", "%", "%ff", "%00", "x".repeat(20_000), "__proto__", "constructor"],
-  ...[null, true, 0, -1, 1e308, [], {}, [["admin"]], { toString: "admin" }, { "@proto@": { id: "admin" } }],
-];
 const places: readonly string[] = [
   "api.notes.find({ path: { id: input } })",
   "api.tree({ path: { rest: input } })",
@@ -345,7 +319,7 @@ const start = ({ file = "isolate/app.testing.ts", removals }: Fence) => startCod
 
 test("are more than 200 programs and 200 arguments", () => {
   expect(isolate.attacks.length + fences.flatMap(({ attacks }) => attacks).length).toBeGreaterThan(240);
-  expect(values.length * places.length).toBeGreaterThan(200);
+  expect(hostileValues.length * places.length).toBeGreaterThan(200);
 });
 
 describe.each([isolate, ...fences])("$name", (fence) => {
@@ -370,7 +344,7 @@ describe.each([isolate, ...fences])("$name", (fence) => {
 test("hostile arguments reach only the route of the call, as the caller", async () => {
   const app = await startCodeMode("isolate/app.testing.ts", environment);
   for (const place of places) {
-    for (const input of values) {
+    for (const input of hostileValues) {
       const outcome = await attack(app, { code: `await ${place}`, input });
       const name = `${place} ${JSON.stringify(input).slice(0, 100)}`;
       expect(outcome.status, name).toBe(200);
