@@ -1,4 +1,4 @@
-// What a built addon promises to the system that loads it:
+// Checks that a built addon keeps its promises to the system that loads it:
 //
 //   node scripts/cross/inspect.mjs <target>...
 //

@@ -1,4 +1,4 @@
-/** The lines of the README on code from outside, run as they stand. */
+/** The lines of the README on code from outside, run unchanged. */
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";

@@ -28,7 +28,7 @@ pub enum UnknownCpu {
         /// All names.
         known: String,
     },
-    /// Of a system.
+    /// The name of a system.
     #[error(transparent)]
     Target(#[from] UnknownTarget),
 }

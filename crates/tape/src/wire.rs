@@ -5,7 +5,7 @@ use thiserror::Error;
 use crate::dictionary;
 use crate::event::Field;
 
-/// Why bytes are not a tape.
+/// The reason why bytes are not a recording.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum TapeError {
     /// They begin with something else.
@@ -14,7 +14,7 @@ pub enum TapeError {
     /// Another version of Tenon wrote it.
     #[error("its version is {0}, and this Tenon reads version {read}", read = crate::VERSION)]
     Version(u8),
-    /// The checksum is another.
+    /// The checksum does not match.
     #[error("it is damaged: its checksum does not match")]
     Damaged,
     /// It is larger than a recording may be.

@@ -10,7 +10,7 @@ export default routes(
   { products, orders },
   {
     prefix: "/api/v1",
-    // Customers confirm what they buy, and whoever keeps the shop what changes in it.
+    // Customers confirm their orders, and shopkeepers their changes.
     mcp: { code: true, confirm: () => true },
     use: [cors({ origin: ["https://shop.example"], expose: ["location"] }), secureHeaders()],
     onError: (thrown) => (thrown instanceof SidecarError ? error(503, "the shop is closed for a moment") : undefined),

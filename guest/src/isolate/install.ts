@@ -9,7 +9,7 @@ import type { Isolate, OpenIsolate } from "@tenon/sdk/code-mode";
 
 const { Object } = globalThis;
 
-/** Whether the open isolate has run no program. */
+/** True while the open isolate has run no program. */
 let isFresh = true;
 openIsolate(program);
 

@@ -39,7 +39,7 @@ pub(super) fn bound(memory: u64, seconds: u64) {
     limits.ProcessMemoryLimit = usize::try_from(most).unwrap_or(usize::MAX);
     limits.BasicLimitInformation.PerProcessUserTimeLimit =
         i64::try_from(seconds.saturating_mul(TICKS)).unwrap_or(i64::MAX);
-    // SAFETY: it only returns a constant that stands for this process.
+    // SAFETY: it only returns a constant, the handle of this process.
     match job(unsafe { GetCurrentProcess() }, &limits) {
         // The job lasts as long as its process.
         Ok(job) => drop(job),

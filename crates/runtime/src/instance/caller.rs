@@ -23,7 +23,7 @@ pub(crate) struct Caller {
     pub(crate) recording: Option<Arc<Recording>>,
     /// The bytes that it may still cause in the log.
     pub(crate) log: LogBudget,
-    /// Where its values come from, and who notes them.
+    /// The source of the values that the guest gets, and their recorder.
     pub(crate) seam: Seam,
     /// Counts its use, for the embedding program or a budget.
     pub(crate) meter: Option<Meter>,

@@ -51,7 +51,7 @@ pub(crate) struct Host {
     tasks: Charge,
     /// Where the monotonic clock starts.
     started: Instant,
-    /// Where the values of the request come from. Egress has none: it keeps its caller until the next request.
+    /// The source of the request's values. Egress has none: it keeps its caller until the next request.
     pub(crate) seam: Seam,
     /// True when the instance has used an interface that may leave state here, such as a handle.
     touched: bool,

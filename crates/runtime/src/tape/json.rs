@@ -5,7 +5,7 @@ use std::ops::Range;
 /// Nested values, at most.
 const DEEPEST: usize = 512;
 
-/// A pointer as its parts. The part `*` stands for every member.
+/// A pointer as its parts. The part `*` matches every member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pointer(Vec<String>);
 

@@ -47,7 +47,7 @@ impl Clock {
 /// A recorded call.
 struct Recorded {
     call: Call,
-    /// What was written after its start.
+    /// The bytes that were written after its start.
     written: Vec<u8>,
     /// Its place among the ends, and its result; none when nobody took it.
     outcome: Option<(usize, Result<Response, Failure>)>,

@@ -23,7 +23,7 @@ pub(crate) enum Mode {
     Loose(Box<Loose>),
 }
 
-/// Why a replay has ended before the guest did.
+/// The reason why a replay has ended before the guest did.
 pub(crate) enum Ended {
     /// The guest did something else.
     Differs(Box<Difference>),
@@ -397,7 +397,7 @@ impl Play {
         self.at += 1;
     }
 
-    /// Goes on behind the next event.
+    /// Advances past the next event.
     fn taken(&mut self, write: impl FnOnce(&mut Encoder)) {
         if let Mode::Masking(out, _) = &mut self.mode {
             write(out);
@@ -405,7 +405,7 @@ impl Play {
         self.pop();
     }
 
-    /// Returns whether a call may stand in the place of a recorded one.
+    /// Returns whether a call matches a recorded one.
     fn fits(&self, recorded: &Call, call: &Call) -> bool {
         match self.mode {
             Mode::Masking(..) => recorded.streamed == call.streamed && recorded.method == call.method,

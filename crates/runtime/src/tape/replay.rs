@@ -40,7 +40,7 @@ pub struct Difference {
     pub event: usize,
     /// The recorded event, in words.
     pub recorded: String,
-    /// What the guest did in its place, in words.
+    /// The event that the guest caused in its place, in words.
     pub replayed: String,
     /// The part that differs, where both are of one kind.
     pub part: Option<String>,

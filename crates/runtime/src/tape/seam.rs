@@ -35,7 +35,7 @@ impl Seam {
         result
     }
 
-    /// Notes that the recording is not whole, because the guest uses something that is not recorded.
+    /// Marks the recording as incomplete, because the guest uses something that is not recorded.
     pub(crate) fn spoil(&self, why: &'static str) {
         if let Self::Recorded(recorder) = self {
             recorder.spoil(why);
@@ -59,7 +59,7 @@ impl Seam {
     }
 }
 
-/// The state behind a lock, whoever panicked with it.
+/// Locks a state, also after a thread that held the lock has panicked.
 pub(super) fn locked<T>(state: &std::sync::Mutex<T>) -> MutexGuard<'_, T> {
     state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

@@ -45,7 +45,7 @@ impl SharedMemory {
             Kind::Write => return Err(codes::BUSY),
             Kind::Read => {}
             Kind::None => {
-                // When another connection is as quick, it empties the file, and this one only waits for it.
+                // Another connection may be as quick. It empties the file then, and this one only waits for it.
                 if !locks::set(&file, Kind::Write, ALIVE, 1).map_err(alive)? {
                     return Err(codes::BUSY);
                 }

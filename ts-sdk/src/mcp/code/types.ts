@@ -48,7 +48,7 @@ export interface ProgramError {
   readonly stack?: string;
 }
 
-/** What a program says: calls, lines of its log, and its end. A value is a text of JSON. */
+/** A message of a program: calls, lines of its log, and its end. A value is a text of JSON. */
 export interface FromIsolate {
   readonly calls: readonly (readonly [call: number, route: string, input: unknown])[];
   readonly logs: readonly (readonly [isError: boolean, message: string])[];

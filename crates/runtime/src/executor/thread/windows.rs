@@ -12,7 +12,7 @@ use windows_sys::Win32::System::Threading::{
 pub(crate) fn processor_time() -> Duration {
     let mut times = [FILETIME::default(); 4];
     let [created, ended, kernel, user] = &mut times;
-    // SAFETY: the handle stands for this thread, and the times are this function's.
+    // SAFETY: the handle is this thread's, and the times are this function's.
     let read = unsafe { GetThreadTimes(GetCurrentThread(), created, ended, kernel, user) };
     if read == 0 { Duration::ZERO } else { duration(times[2]) + duration(times[3]) }
 }
@@ -25,7 +25,7 @@ fn duration(time: FILETIME) -> Duration {
 
 /// Lets the process' other threads run before this one.
 pub(crate) fn prefer_others() {
-    // SAFETY: the handle stands for this thread.
+    // SAFETY: the handle is this thread's.
     if unsafe { SetThreadPriority(GetCurrentThread(), THREAD_PRIORITY_BELOW_NORMAL) } == 0 {
         let error = io::Error::last_os_error();
         tracing::debug!("guests that compute have the server's own priority: {error}");

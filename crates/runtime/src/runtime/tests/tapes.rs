@@ -84,7 +84,7 @@ async fn a_request_is_replayed_and_each_changed_value_is_found() {
             Event::RandomNumber(number) => *number ^= 1,
             _ => continue,
         }
-        // What a guest has got is in its memory, as long as nothing else has taken its place.
+        // The guest's memory has the values that it got, as long as nothing has overwritten them.
         if tenon_memory::is_portable() && !matches!(changed.events[at], Event::Leave(_)) {
             continue;
         }
