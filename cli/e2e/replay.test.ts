@@ -111,7 +111,9 @@ test("a server that is killed leaves recordings that can be read", async () => {
   const asking = Array.from({ length: 60 }, (_, n) =>
     send(killed.base, { path: `/run/app/hello/you?n=${n}` }).catch(() => undefined),
   );
-  await Promise.race(asking);
+  // Recordings are written after the answers.
+  const isWritten = async () => (await readdir(join(folder, "recordings"))).some((name) => name.endsWith(".tape"));
+  await vi.waitFor(async () => expect(await isWritten()).toBe(true), { interval: 1 });
   killed.process.kill("SIGKILL");
   await Promise.all(asking);
   const replayed = command("replay", "recordings", "--json");
