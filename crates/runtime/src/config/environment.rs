@@ -7,6 +7,11 @@ pub(crate) fn variable<'a>(environment: &'a [(String, String)], name: &str) -> O
     environment.iter().find(|(given, _)| given == name).map(|(_, value)| value.as_str())
 }
 
+/// Returns whether a variable has a secret as its value: one of `[secrets]`, or the token of a sidecar.
+pub(crate) fn is_secret(name: &str) -> bool {
+    name.starts_with(SECRET_PREFIX) || (name.starts_with("SIDECAR_") && name.ends_with("_TOKEN"))
+}
+
 /// Returns the start of the names of a sidecar's variables.
 pub(crate) fn sidecar_variable(name: &str) -> String {
     format!("SIDECAR_{}", name.to_ascii_uppercase().replace('-', "_"))

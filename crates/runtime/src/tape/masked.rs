@@ -14,6 +14,7 @@ use tenon_tape::{BEGIN, Event, Field, PIECE, Piece, Variable};
 
 use super::json::{Place, Pointer, places};
 use super::placeholders::Placeholders;
+use crate::config::environment::is_secret;
 
 /// Headers that are masked in any case.
 const ALWAYS: [&str; 4] = ["authorization", "cookie", "proxy-authorization", "set-cookie"];
@@ -141,11 +142,6 @@ fn percent(value: &[u8]) -> Vec<u8> {
         }
     }
     made
-}
-
-/// Returns whether a variable of the environment has a secret as its value.
-pub(crate) fn is_secret(name: &str) -> bool {
-    name.starts_with(tenon_abi::SECRET_PREFIX) || (name.starts_with("SIDECAR_") && name.ends_with("_TOKEN"))
 }
 
 /// Masks the inputs of a request. The error is the reason why that cannot be done.

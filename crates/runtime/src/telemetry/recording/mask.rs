@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::config::environment::SECRET_PREFIX;
+use crate::config::environment::is_secret;
 
 /// The text in place of a secret.
 pub(super) const MASK: &str = "***";
@@ -14,8 +14,6 @@ pub(crate) struct Secrets(Vec<Vec<u8>>);
 impl Secrets {
     /// The secrets among the variables of the modules: those of `[secrets]`, and the tokens of sidecars.
     pub(crate) fn of(environment: &[(String, String)]) -> Self {
-        let is_secret =
-            |name: &str| name.starts_with(SECRET_PREFIX) || (name.starts_with("SIDECAR_") && name.ends_with("_TOKEN"));
         let secrets = environment.iter().filter(|(name, value)| is_secret(name) && !value.is_empty());
         Self(secrets.map(|(_, value)| value.clone().into_bytes()).collect())
     }
