@@ -144,6 +144,10 @@ pub(crate) fn link(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
         store.data().seam.note(|tape| tape.cancel(call));
         Ok(())
     })?;
+    link_log(linker)
+}
+
+fn link_log(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
     linker.instance("sdk:core/log@0.1.0")?.func_wrap(
         "write",
         |store: StoreContextMut<'_, Host>, (output, text): (Output, WasmList<u8>)| {
