@@ -1,4 +1,6 @@
 import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
@@ -16,6 +18,36 @@ it("type-checks every source, test and *.test-d.ts", { timeout: 120_000 }, async
     (failed: { stdout: string }) => failed.stdout,
   );
   expect(output).toBe("");
+});
+
+it.each([
+  ["ok(load())", "await the promise first: ok(await …)"],
+  ['created("/a", load())', "await the promise first: ok(await …)"],
+  ["accepted(load())", "await the promise first: ok(await …)"],
+  ['ok(ensure(load(), 404, "none"))', "await the promise first: ensure(await …)"],
+])("the compiler's error says what to do about the promise of %s", { timeout: 120_000 }, async (answer, said) => {
+  const scratch = join(root, ".tenon");
+  await mkdir(scratch, { recursive: true });
+  const folder = await mkdtemp(join(scratch, "promise-"));
+  try {
+    const file = join(folder, "handler.ts");
+    const text = `import { accepted, created, ensure, get, ok, routes } from "../../src/index.ts";
+declare function load(): Promise<{ a: string }>;
+export default routes({ a: get("/a", () => ${answer}), b: get("/b", () => (accepted(), created("/b", 1), ensure(ok(1), 404, ""))) });
+`;
+    await writeFile(file, text);
+    const options =
+      "--noEmit --ignoreConfig --strict --module nodenext --target esnext --allowImportingTsExtensions --pretty false";
+    const run = promisify(execFile)(process.execPath, [tsc, ...options.split(" "), file]);
+    const output = await run.then(
+      () => "",
+      (failed: { stdout: string }) => failed.stdout,
+    );
+    const own = output.split("\n").filter((line) => line.includes("handler.ts(3,"));
+    expect(own.join("\n")).toContain(`"${said}"`);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });
 
 // Budgets, in instantiations, for 500 routes with 1,500 schemas: raise them only deliberately. The number is the same

@@ -141,8 +141,12 @@ export const JSON_TYPE = Object.freeze([["content-type", "application/json"]] as
 /** The headers of problem details. */
 export const PROBLEM_TYPE = Object.freeze([["content-type", "application/problem+json"]] as const);
 
-/** The result for a promise, which is no answer. A body of the type `any` may be anything else. */
-type Unawaited = "await the promise first: ok(await …)";
+/**
+ * The result for a promise, which is no answer. A body of the type `any` may be anything else. The compiler's error shows the text,
+ * because the type is a member's, which has no name, and because it is a tuple: a plain literal would be shown as `string`, and an
+ * object costs the type checker more.
+ */
+type Unawaited = { readonly error: readonly ["await the promise first: ok(await …)"] }["error"];
 type PromiseOnly<Body> = 0 extends 1 & Body ? never : Body;
 
 /**
