@@ -2,6 +2,7 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import type { LinkedModule } from "@tenon/native";
+import { type Imports, importsOf } from "@tenon/sdk/import-circle";
 import { type BuildResult, build, type Message, type Metafile } from "esbuild";
 import { TenonError } from "../errors.ts";
 import type { Project } from "../project/project.ts";
@@ -18,7 +19,6 @@ import {
   refuseListeners,
   type ToolsOrError,
 } from "./entry.ts";
-import { type Imports, importsOf } from "./import-circle.ts";
 import { Injections } from "./injections.ts";
 import { Locales } from "./intl/locales.ts";
 import { intl } from "./intl/plugin.ts";

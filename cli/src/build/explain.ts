@@ -1,5 +1,6 @@
 /** Explains the failures of a top level by places in the user's sources. */
 import { basename, relative, resolve } from "node:path";
+import { circleOf } from "@tenon/sdk/import-circle";
 import { TenonError } from "../errors.ts";
 import type { Bundle } from "./bundle.ts";
 import { codeFrame } from "./code-frame.ts";
@@ -7,7 +8,6 @@ import { defaultExportOf } from "./default-export.ts";
 import { type Failure, failureIn, placesIn, rejectionIn } from "./engine-output.ts";
 import { appForms, entryName } from "./entry.ts";
 import { isOfGuest } from "./guest-folders.ts";
-import { circleThrough } from "./import-circle.ts";
 import { isOfSdk } from "./sdk-names.ts";
 import { SourceMap, type SourcePosition } from "./source-map.ts";
 
@@ -117,7 +117,7 @@ async function errorOf({ reason, frames }: Failure, bundle: Bundle): Promise<Ten
   // An exception of the entry concerns the handler module as a whole.
   if (APPS.test(reason) || (places[0] !== undefined && isOfEntry(places[0]))) return wrongExport(reason, bundle);
   const place = await placeToTell(places);
-  const circle = place && (await isOfArguments(reason, places[0])) ? circleIn(reason, place, bundle) : "";
+  const circle = place && (await isOfArguments(reason, places[0])) ? circleOf(reason, place.file, bundle.imports) : "";
   const said = reason.includes(LOST)
     ? reason.replace(/^Error: /, "")
     : `the module's top level failed: ${reason}${circle}`;
@@ -132,15 +132,6 @@ async function isOfArguments(reason: string, innermost: SourcePosition | undefin
   // The classes of `fetch` are the SDK's, and the refusal is the engine's.
   if (reason.includes("during request handling")) return false;
   return reason.startsWith("TypeError: ") && innermost !== undefined && (await isOfSdk(innermost.file));
-}
-
-/** The circle of imports that leaves a value undefined, as a part of the error. */
-function circleIn(reason: string, place: SourcePosition, { imports }: Bundle): string {
-  if (!/ is undefined$/.test(reason)) return "";
-  const circle = circleThrough(place.file, imports);
-  if (circle === undefined) return "";
-  if (circle.length === 1) return `; ${circle[0]} imports itself`;
-  return `; ${circle.slice(0, -1).join(", ")} and ${circle.at(-1)} import each other`;
 }
 
 /** The error about an exported value, at the default export if the handler module has one. */

@@ -5,6 +5,7 @@ import { compileFunction } from "node:vm";
 import type { BuildFailure, Message } from "esbuild";
 import { appKey, buildingKey } from "../abi.ts";
 import type { App } from "../app/app.ts";
+import { circleOf, type Imports } from "../import-circle.ts";
 import { kindOf } from "../kind-of.ts";
 import { platform } from "../platform.ts";
 import { runAwaiting } from "./awaiting.ts";
@@ -161,7 +162,7 @@ function topLevel(source: string, bundled: Bundled): unknown {
   }
 }
 
-function topLevelOf(source: string, { code, map, awaits }: Bundled): unknown {
+function topLevelOf(source: string, { code, map, graph, awaits }: Bundled): unknown {
   const module: { exports: { default?: unknown } } = { exports: {} };
   const declared = new Map<object, Error>();
   let done = true;
@@ -179,7 +180,9 @@ function topLevelOf(source: string, { code, map, awaits }: Bundled): unknown {
     if (error instanceof OpenApiError) throw new OpenApiError(`${shown(source)}: ${error.message}`);
     const place = placeOfThrown(error, source, map);
     const where = place === undefined ? shown(source) : shownAt(place);
-    throw new OpenApiError(`${where}: the module's top level failed: ${reasonOf(error)}`, { cause: error });
+    const reason = reasonOf(error);
+    const circle = place === undefined ? "" : circleOf(reason, shown(place.file), shownImports(graph));
+    throw new OpenApiError(`${where}: the module's top level failed: ${reason}${circle}`, { cause: error });
   } finally {
     delete platform[buildingKey];
   }
@@ -196,6 +199,10 @@ function topLevelOf(source: string, { code, map, awaits }: Bundled): unknown {
     `${awaits}: the module's top level awaits what does not come by itself: timers, answers and the work of other ` +
       "threads, such as crypto.subtle, belong into handlers",
   );
+}
+
+function shownImports({ imports }: SourceGraph): Imports {
+  return new Map([...imports].map(([file, imported]) => [shown(file), imported.map(shown)]));
 }
 
 /** The message of an error, which may be of another realm. */

@@ -53,6 +53,16 @@ it("refuses a module of Node that no form avoids", () => {
   );
 });
 
+it("names the modules that import each other, as a build does", () => {
+  const at = project("circle", {
+    "src/handler.ts": `import { B } from "./b.ts";\nimport { field, Type } from "@tenon/sdk";\n${routes}export const A = Type("A", { a: field.u32() });\nexport default routes({ a: get("/a", { response: B }, () => ok([])) });\n`,
+    "src/b.ts": 'import { list } from "@tenon/sdk";\nimport { A } from "./handler.ts";\nexport const B = list(A);\n',
+  });
+  expect(() => packageJson(at)).toThrow(
+    /src\/b\.ts:3:18: the module's top level failed: TypeError: list: the first argument is undefined; \S*src\/b\.ts and \S*src\/handler\.ts import each other$/,
+  );
+});
+
 it.each([
   ["1", "a number"],
   ["{ a: 1, b: 2 }", "an object with a, b"],

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
 import type { Metafile } from "esbuild";
+import { type Imports, importsOf } from "../import-circle.ts";
 import { parseModule, type SourceModule } from "./source-module.ts";
 
 /** Files of code. A bundle has others too, such as JSON and text. */
@@ -16,8 +17,18 @@ export class SourceGraph {
   constructor(file: string, metafile: Metafile) {
     this.#file = file;
     this.#inputs = Object.fromEntries(
-      Object.entries(metafile.inputs).map(([path, input]) => [this.#absolute(path), input]),
+      Object.entries(metafile.inputs).map(([path, input]) => {
+        const imports = input.imports.map((each) =>
+          each.external ? each : { ...each, path: this.#absolute(each.path) },
+        );
+        return [this.#absolute(path), { ...input, imports }];
+      }),
     );
+  }
+
+  /** The imports of the modules outside of packages, by absolute paths. */
+  get imports(): Imports {
+    return importsOf({ inputs: this.#inputs });
   }
 
   get entry(): SourceModule {
@@ -27,7 +38,7 @@ export class SourceGraph {
   /** The module that an import resolves to; undefined for data, and for one that is not part of the bundle. */
   resolve(from: string, specifier: string): SourceModule | undefined {
     const found = this.#inputs[from]?.imports.find(({ original, external }) => original === specifier && !external);
-    return found && SCRIPT.test(found.path) ? this.#parse(this.#absolute(found.path)) : undefined;
+    return found && SCRIPT.test(found.path) ? this.#parse(found.path) : undefined;
   }
 
   #parse(file: string): SourceModule {

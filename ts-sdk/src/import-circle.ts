@@ -1,11 +1,17 @@
-/** Modules that import each other. */
-import type { Metafile } from "esbuild";
+/** Modules that import each other, for the errors of builds and of documents. */
+
+/** The part of esbuild's metafile that is read. */
+interface Inputs {
+  readonly inputs: Readonly<
+    Record<string, { readonly imports: readonly { readonly path: string; readonly kind: string }[] }>
+  >;
+}
 
 /** The imports of modules, by their files. */
 export type Imports = ReadonlyMap<string, readonly string[]>;
 
 /** The imports of the project's own modules in a bundle. */
-export function importsOf({ inputs }: Metafile): Imports {
+export function importsOf({ inputs }: Inputs): Imports {
   const isOwn = (file: string) => file in inputs && !file.includes("node_modules/");
   const entries = Object.entries(inputs).filter(([file]) => isOwn(file));
   return new Map(
@@ -36,4 +42,17 @@ export function circleThrough(file: string, imports: Imports): readonly string[]
     }
   }
   return undefined;
+}
+
+/**
+ * The circle of imports that leaves a value undefined, as the end of the error about it; empty when the reason is another one.
+ *
+ * @param reason the SDK's error about an argument
+ */
+export function circleOf(reason: string, file: string, imports: Imports): string {
+  if (!/ is undefined$/.test(reason)) return "";
+  const circle = circleThrough(file, imports);
+  if (circle === undefined) return "";
+  if (circle.length === 1) return `; ${circle[0]} imports itself`;
+  return `; ${circle.slice(0, -1).join(", ")} and ${circle.at(-1)} import each other`;
 }
