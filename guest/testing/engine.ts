@@ -44,6 +44,8 @@ export interface Host {
   now?: number;
   /** Milliseconds that pass with each look at the monotonic clock; 0 when it is left out. */
   readonly tick?: number;
+  /** Gets each text that the engine logs. */
+  log?(text: string): void;
   /** Fills the bytes; Node's generator when it is left out. */
   random?(bytes: Uint8Array): void;
 }
@@ -262,7 +264,9 @@ export function startEngine(file: string | URL, source: string, host: Host = {})
     },
     "sdk:core/log@0.1.0": {
       write: (_: number, at: number, length: number) => {
-        printed += text(at, length);
+        const line = text(at, length);
+        printed += line;
+        host.log?.(line);
       },
     },
     "wasi:clocks/monotonic-clock@0.2.10": {

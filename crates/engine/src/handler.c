@@ -76,6 +76,8 @@ JSValue call_out(JSValueConst function, JSValue argument, bool *is_stuck) {
     JS_FreeValue(context, promise);
   }
   if (is_settled && JS_IsException(result)) print_exception("Uncaught ");
+  // A handler that returns no promise may leave jobs. A later request must not run them, and their rejections are this one's.
+  if (!is_broken) run_jobs();
   // Printing runs code of the program's, which could resize what a response points to.
   print_rejections(false);
   JS_FreeValue(context, argument);
