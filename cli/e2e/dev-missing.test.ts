@@ -63,6 +63,6 @@ test("a core module in modules/ is refused in plain words", async () => {
   const { status, stderr } = spawnSync(process.execPath, [tenon, "run"], { cwd: at, encoding: "utf8" });
   expect([status, stderr]).toEqual([
     1,
-    expect.stringContaining("modules/raw.wasm is a core module of WebAssembly, and no component"),
+    expect.stringContaining("modules/raw.wasm is a core module of WebAssembly, not a component"),
   ]);
 });

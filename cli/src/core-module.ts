@@ -15,7 +15,7 @@ export function refuseCoreModule(bytes: Uint8Array, file: string): void {
   if (!head.equals(bytes.subarray(0, head.length))) return;
   throw new TenonError(
     "NOT_A_COMPONENT",
-    `${file} is a core module of WebAssembly, and no component`,
+    `${file} is a core module of WebAssembly, not a component`,
     "make a component of it with `wasm-tools component new`, or import it into a handler that `tenon build` builds",
   );
 }

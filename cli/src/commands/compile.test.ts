@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 test.each([
-  [["core.wasm"], 1, "core.wasm is a core module of WebAssembly, and no component"],
+  [["core.wasm"], 1, "core.wasm is a core module of WebAssembly, not a component"],
   [["text.wasm"], 1, "text.wasm is not a WebAssembly component"],
   [["."], 1, "cannot read .: it is a folder\n"],
   [["none.wasm"], 1, "cannot read none.wasm: there is no such file or folder\nhint: run `tenon build` first\n"],
