@@ -72,3 +72,14 @@ test("finds the places in the sources, and shows the lines around the first of t
     "nowhere@p.js:9999:1",
   ]);
 });
+
+test("shows the paths of files outside of the project with the way to them", () => {
+  // One segment for each source: the first position of lines 1 to 3.
+  const map = (sources: readonly string[]): RawSourceMap => ({ sources, mappings: "AAAA;ACAA;ACAA" });
+  const stack = "    at a (p.js:1:1)\n    at b (p.js:2:1)\n    at c (p.js:3:1)";
+  const sources = ["../../../src/a.ts", "../../../../shared/src/b.ts", "../../../tenon-entry"];
+  expect(mapStack(stack, map(sources))).toBe(
+    "    at a (src/a.ts:1:1)\n    at b (../shared/src/b.ts:1:1)\n    at c (tenon-entry:1:1)",
+  );
+  expect(mapStack(stack, map([...sources.slice(0, 2), "../x.ts"]))).toContain("at b (shared/src/b.ts:1:1)");
+});

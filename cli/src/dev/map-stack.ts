@@ -39,6 +39,10 @@ export function mapStack(stack: string, map: RawSourceMap): string {
     }
     lines.push(segments);
   }
+  // The entry is in the project's folder, to which paths are shown relative.
+  const project = map.sources
+    .map((each) => /^((?:\.\.\/)+)tenon-entry$/.exec(each)?.[1])
+    .find((up) => up !== undefined);
   let frame: string | undefined;
   const mapped = stack.split("\n").map((each) => {
     const [, name = "", row, col] =
@@ -49,7 +53,8 @@ export function mapStack(stack: string, map: RawSourceMap): string {
     const found = lines[Number(row) - 1]?.filter(([at]) => at < Number(col)).at(-1);
     if (found === undefined) return each;
     const [, index, at, within] = found;
-    const file = (map.sources[index] ?? "").replace(/^(?:\.\.?\/)+/, "");
+    const from = map.sources[index] ?? "";
+    const file = project && from.startsWith(project) ? from.slice(project.length) : from.replace(/^(?:\.\.?\/)+/, "");
     const content = map.sourcesContent?.[index]?.split("\n");
     const isOwn = !/(?:^|\/)(?:node_modules|ts-sdk)\/|^tenon-entry(?::prologue)?$/.test(file);
     if (frame === undefined && isOwn && content !== undefined) {
