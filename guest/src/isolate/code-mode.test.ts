@@ -62,6 +62,14 @@ test.each([
   ["await new Promise(() => {})", { kind: "thrown", message: "The program waits for something that never happens." }],
   ["let v = 1; for (let i = 0; i < 100; i++) v = [v]; v", { kind: "thrown" }],
   ["for (let i = 0; i < 6; i++) await api.notes.list({})", { kind: "limit", limit: "calls" }],
+  // The list of its calls, as one list of arguments, is too long for the engine.
+  [
+    `const call = [1, "x", 0];
+    const value = () => (delete Object.prototype.toJSON, { calls: Array(1e5).fill(call), logs: [] });
+    Object.defineProperty(Object.prototype, "toJSON", { configurable: true, value });
+    1`,
+    { kind: "limit", limit: "calls" },
+  ],
   ["for (;;);", { kind: "limit", limit: "cpuMs" }],
   ["const a = []; for (;;) a.push(new Array(1000).fill(0))", { kind: "limit", limit: "memoryBytes" }],
   ["'x'.repeat(3000)", { kind: "limit", limit: "outputBytes" }],

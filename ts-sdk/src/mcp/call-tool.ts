@@ -13,6 +13,8 @@ import type { ToolEntry } from "./types.ts";
 /** The app that a tool call goes through. */
 export interface Callee {
   readonly operations: readonly Operation[];
+  /** The headers in which the app reads API keys, in lower case. */
+  readonly keyHeaders: readonly string[];
   match(method: string, path: string): Match;
   handle: App["handle"];
   /** Options of the request that carries the call. */

@@ -2,6 +2,7 @@
 import { originOf, type Request, rawOf } from "../http/request.ts";
 import { type Response, verbatimResponse, withHeaders } from "../http/response.ts";
 import { middleware } from "../middleware/middleware.ts";
+import type { SecurityScheme } from "../middleware/security.ts";
 import type { Middleware } from "../middleware/types.ts";
 import { platform } from "../platform.ts";
 import type { Operation } from "../routing/operation.ts";
@@ -12,9 +13,18 @@ const WELL_KNOWN = "/.well-known/oauth-protected-resource";
 
 /** The issuers of the tokens that an app accepts, each once. */
 export function issuersOf(use: readonly Around[], operations: readonly Operation[]): string[] {
-  const all = [use, ...operations.map((each) => each.use)].flat() as readonly Middleware[];
-  const issuers = all.flatMap(({ security }) => (security?.kind === "jwt" ? (security.issuer ?? []) : []));
+  const issuers = securityOf(use, operations).flatMap(({ kind, issuer }) => (kind === "jwt" ? (issuer ?? []) : []));
   return [...new Set(issuers)].filter(isUrl);
+}
+
+/** The headers in which an app reads API keys, in lower case. */
+export function keyHeadersOf(use: readonly Around[], operations: readonly Operation[]): string[] {
+  return securityOf(use, operations).flatMap(({ header }) => header?.toLowerCase() ?? []);
+}
+
+function securityOf(use: readonly Around[], operations: readonly Operation[]): SecurityScheme[] {
+  const all = [use, ...operations.map((each) => each.use)].flat() as readonly Middleware[];
+  return all.flatMap(({ security }) => security ?? []);
 }
 
 /** An issuer of OAuth is a URL (RFC 8414, section 2); JSON Web Tokens allow other texts. */

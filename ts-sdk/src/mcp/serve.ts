@@ -40,7 +40,7 @@ import {
   resultText,
   UNSUPPORTED_VERSION,
 } from "./messages.ts";
-import { issuersOf, MCP_PATH, metadataMiddleware } from "./metadata.ts";
+import { issuersOf, keyHeadersOf, MCP_PATH, metadataMiddleware } from "./metadata.ts";
 import { isAllowedOrigin } from "./origin.ts";
 import { dataOf } from "./read-answer.ts";
 import type { McpOptions, ToolEntry, ToolTable } from "./types.ts";
@@ -79,6 +79,7 @@ export function appWithMcp(
   const isOpen = parts.use.length === 0;
   const callee = {
     operations,
+    keyHeaders: keyHeadersOf(parts.use, operations),
     match: (method: string, path: string) => table.match(method, path),
     handle: app.handle,
     get how() {

@@ -1,6 +1,6 @@
 /** Code mode under `testApp`, where programs run in a context of Node. */
 import { describe, expect, test } from "vitest";
-import { del, field, get, list, ok, post, routes, Type } from "../../index.ts";
+import { apiKey, del, field, get, list, octetStream, ok, post, put, routes, stream, Type } from "../../index.ts";
 import { testApp } from "../../testing/index.ts";
 
 const Note = Type("Note", { id: field.u32(), text: field.string() });
@@ -95,4 +95,90 @@ test("search finds signatures", async () => {
   expect(content[0]?.text).toContain(
     "api.addNote(input: { body: { text: string } }): Answer<{ id: number; text: string }>;",
   );
+});
+
+describe("credentials and confirmations of an app with API keys", () => {
+  let turn = 0;
+  let uploads: { dry: string | undefined; bytes: number[] }[] = [];
+  const keyed = testApp(
+    routes(
+      {
+        whoami: get("/whoami", (_, { headers, cookies }) =>
+          ok({ key: headers.get("x-api-key"), sid: cookies.get("sid"), signed: cookies.get("sig")?.slice(0, -4) }),
+        ),
+        pin: get("/pin", () => ok({ pin: 12345678, other: 1234 })),
+        copy: get("/copy", (_, req) =>
+          stream(async function* () {
+            yield `\0${req.headers.get("x-api-key")}`;
+          }),
+        ),
+        turn: get("/turn", () => ok(turn++ % 2)),
+        upload: put(
+          "/file",
+          { headers: { "x-dry-run": field.string().optional() }, body: octetStream() },
+          async ({ headers, body }) => {
+            const bytes: number[] = [];
+            for await (const piece of body) bytes.push(...piece);
+            uploads.push({ dry: headers["x-dry-run"], bytes });
+            return ok({});
+          },
+        ),
+      },
+      {
+        use: [apiKey({ header: "X-API-Key" }, async (key) => ({ name: key }))],
+        mcp: { code: true, confirm: () => true, limits: { cpuMs: 500, outputBytes: 1000 } },
+      },
+    ),
+    { secrets: { MCP_CONFIRM_KEY: "k".repeat(32) } },
+  );
+  const headers = {
+    "x-api-key": "key-of-ada",
+    cookie: 'sid="s%3Aof-a-session"; sig=of-a-signed-one.mac',
+    authorization: "Bearer 12345678",
+  };
+  interface Done {
+    readonly ok: boolean;
+    readonly value?: unknown;
+    readonly error?: { readonly kind: string; readonly limit?: string };
+    readonly confirm?: { readonly token?: string };
+  }
+  const run = async (code: string, more: object = {}, caller: object = headers) => {
+    const params = { name: "execute", arguments: { code, ...more } };
+    const answer = await keyed.post("/mcp", {
+      json: { jsonrpc: "2.0", id: 1, method: "tools/call", params },
+      headers: { ...caller },
+    });
+    return (answer.json() as { result: { structuredContent: Done } }).result.structuredContent;
+  };
+  const confirmed = async (code: string, caller: object = headers) => {
+    [turn, uploads] = [0, []];
+    const { confirm } = await run(code);
+    return run(code, { confirm: confirm?.token }, caller);
+  };
+
+  test.each([
+    ["(await api.whoami()).data", { key: "[credential]", sid: "[credential]", signed: "[credential]" }],
+    ["(await api.pin()).data", { pin: "[credential]", other: 1234 }],
+    ["(await api.copy()).data", btoa("\0[credential]")],
+  ])("%s has no credential", async (code, value) => {
+    expect(await run(code)).toMatchObject({ value });
+  });
+
+  const upload = (bytes: string, dry: string) =>
+    `const { data } = await api.turn(); await api.upload({ headers: { "x-dry-run": ${dry} }, body: ${bytes} })`;
+  test.each([
+    ["as they were shown", upload("'/w=='", "'1'"), headers, [{ dry: "1", bytes: [255] }]],
+    ["not with another header", upload("'/w=='", "String(data)"), headers, []],
+    ["not with other bytes", upload("data ? '/w==' : '/g=='", "'1'"), headers, []],
+    ["not for another API key", upload("'/w=='", "'1'"), { ...headers, "x-api-key": "key-of-eve" }, []],
+  ])("calls are made %s", async (_, code, caller, made) => {
+    const { error } = await confirmed(code, caller);
+    expect([error?.kind, uploads]).toEqual([made.length === 0 ? "confirm" : undefined, made]);
+  });
+
+  test("what is shown counts as output", async () => {
+    const large = await run("await api.upload({ body: 'eHh4'.repeat(500) })");
+    expect(large).toMatchObject({ ok: false, error: { kind: "limit", limit: "outputBytes" } });
+    expect(large.confirm).toBeUndefined();
+  });
 });

@@ -14,12 +14,17 @@ const KEY = "MCP_CONFIRM_KEY";
 /** The fewest bytes of the secret. */
 const MIN_KEY = 16;
 
+/** The most characters of a token, which has some 33 for each call. */
+const MAX_TOKEN = 64 << 10;
+
 /** Headers that say who the caller is. */
 const IDENTIFYING = /^(?:authorization|proxy-authorization|cookie|x-forwarded-client-cert)$/;
 
 /** A program and its caller. */
 export interface Confirmed {
   readonly headers: readonly RawHeader[];
+  /** Headers of API keys, in lower case. */
+  readonly keyHeaders: readonly string[];
   readonly source: string;
   readonly input: unknown;
 }
@@ -31,19 +36,19 @@ export class Confirmations {
   readonly #subject: string;
 
   /** @throws Error when the secret is missing or short */
-  constructor(isolate: Isolate, { headers, source, input }: Confirmed) {
+  constructor(isolate: Isolate, { headers, keyHeaders, source, input }: Confirmed) {
     const key = encodeUtf8(secret(KEY));
     if (key.length < MIN_KEY) throw new Error(`the secret ${KEY} must have at least ${MIN_KEY} bytes`);
     this.#key = key;
     this.#isolate = isolate;
     const caller = headers
       .map(([name, value]) => [name.toLowerCase(), decodeUtf8Leniently(value)] as const)
-      .filter(([name]) => IDENTIFYING.test(name));
+      .filter(([name]) => IDENTIFYING.test(name) || keyHeaders.includes(name));
     this.#subject = JSON.stringify([caller, source, input ?? null]);
   }
 
-  /** The name of a call in tokens: a digest of its route, its path and its body. */
-  nameOf(call: readonly [route: string, path: string, body: string]): string {
+  /** The name of a call in tokens: a digest of its route, its path, the headers that it sets, and its body. */
+  nameOf(call: readonly [route: string, path: string, headers: readonly (readonly string[])[], body: string]): string {
     return this.#mac("call", JSON.stringify(call)).slice(0, 22);
   }
 
@@ -55,7 +60,7 @@ export class Confirmations {
 
   /** The calls of a token; undefined when it is not valid, or no more. */
   check(token: unknown, now = Date.now()): string[] | undefined {
-    if (typeof token !== "string" || token.length > 4096) return undefined;
+    if (typeof token !== "string" || token.length > MAX_TOKEN) return undefined;
     const [encoded = "", mac = ""] = token.split(".");
     const bytes = decodeBase64Url(encoded);
     const content = bytes && decodeUtf8(bytes);

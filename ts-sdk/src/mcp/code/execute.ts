@@ -121,7 +121,7 @@ class Execution {
     this.#tools = tools;
     this.#options = options;
     this.#limits = limits;
-    this.#credentials = credentialsOf(rawOf(request).headers);
+    this.#credentials = credentialsOf(rawOf(request).headers, callee.keyHeaders);
   }
 
   async run(): Promise<Executed> {
@@ -156,7 +156,8 @@ class Execution {
     if (limit !== undefined) return this.#limited(limit);
     const read = typeof said === "string" ? readSaid(said) : undefined;
     if (read === undefined) return this.#failed("thrown", "The program has broken its connection to the app.");
-    this.#queue.push(...read.calls);
+    // One more than it may make, so that it ends. A list of any length could be no list of arguments.
+    this.#queue.push(...read.calls.slice(0, this.#limits.calls + 1));
     this.#done ??= read.done;
     for (const [isError, message] of read.logs) {
       this.#logBytes += encodeUtf8(message).length + LINE;
@@ -193,12 +194,16 @@ class Execution {
   }
 
   /** Reports whether a call may be made now; otherwise it is held. */
-  async #isAllowed(tool: ToolEntry, { method, pathWithQuery, body }: RawRequest, input: unknown): Promise<boolean> {
+  async #isAllowed(tool: ToolEntry, built: RawRequest, input: unknown): Promise<boolean> {
     const { confirm } = this.#options;
+    const { method, pathWithQuery, body } = built;
     if (confirm === undefined || method === "GET") return true;
     const call = { name: tool.route, method, path: pathWithQuery, input };
     if (!(await confirm(call as Parameters<typeof confirm>[0]))) return true;
-    const key = this.#signer().nameOf([tool.route, pathWithQuery, body ? decodeUtf8Leniently(body) : ""]);
+    const caller = rawOf(this.#request).headers;
+    const own = built.headers.filter((header) => !caller.includes(header));
+    const headers = own.map(([name, value]) => [name, encodeBase64(value)]);
+    const key = this.#signer().nameOf([tool.route, pathWithQuery, headers, body ? encodeBase64(body) : ""]);
     const at = this.#confirmed?.indexOf(key) ?? -1;
     if (at === -1) {
       this.#held.push({ ...call, key });
@@ -211,7 +216,8 @@ class Execution {
   #signer(): Confirmations {
     const { code, input } = this.#program;
     const { headers } = rawOf(this.#request);
-    this.#confirmations ??= new Confirmations(this.#isolate, { headers, source: code, input });
+    const { keyHeaders } = this.#callee;
+    this.#confirmations ??= new Confirmations(this.#isolate, { headers, keyHeaders, source: code, input });
     return this.#confirmations;
   }
 
@@ -219,13 +225,21 @@ class Execution {
   #answerOf(answer: Answered): Members {
     const { status, type, body } = answer;
     const text = body && isText(type) ? redact(decodeUtf8(body) ?? "", this.#credentials, isJson(type)) : undefined;
-    const data = text === undefined ? body && body.length > 0 && encodeBase64(body) : dataIn(type, text);
+    const data = text === undefined ? body && body.length > 0 && this.#bytesOf(body) : dataIn(type, text);
     if (status < 400) return { ok: true, status, ...(data === undefined || data === false ? {} : { data }) };
     return { ok: false, status, problem: isObject(data) ? data : { status, ...(data ? { detail: data } : {}) } };
   }
 
+  /** Bytes in base64. The program's text could not be searched for credentials any more. */
+  #bytesOf(body: Uint8Array): string {
+    const text = decodeUtf8Leniently(body);
+    const redacted = redact(text, this.#credentials, false);
+    return encodeBase64(redacted === text ? body : encodeUtf8(redacted));
+  }
+
   #unconfirmed(): Executed {
     const calls = this.#held.map(({ key: _, ...call }) => call);
+    if (encodeUtf8(JSON.stringify(calls)).length > this.#limits.outputBytes) return this.#limited("outputBytes");
     if (this.#confirmed !== undefined) {
       const message = `The confirmation does not have these calls, which were not made; ${this.#made} calls were made.`;
       return this.#end({ ok: false, error: { kind: "confirm", message }, confirm: { calls } });

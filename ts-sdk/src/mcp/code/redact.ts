@@ -7,23 +7,43 @@ const SECRET = /^(?:authorization|proxy-authorization|cookie)$/;
 const MIN_TOKEN = 4;
 const MIN_COOKIE = 12;
 
-/** The values of the caller's credentials: whole headers, tokens after their scheme, and long values of cookies. */
-export function credentialsOf(headers: readonly RawHeader[]): string[] {
+/**
+ * The values of the caller's credentials: whole headers, tokens after their scheme, and long values of cookies.
+ *
+ * @param keyHeaders headers of API keys, in lower case
+ */
+export function credentialsOf(headers: readonly RawHeader[], keyHeaders: readonly string[]): string[] {
   const values = headers.flatMap(([name, bytes]) => {
-    if (!SECRET.test(name.toLowerCase())) return [];
+    const lower = name.toLowerCase();
+    if (!SECRET.test(lower) && !keyHeaders.includes(lower)) return [];
     const value = decodeUtf8Leniently(bytes).trim();
-    if (name.toLowerCase() !== "cookie") return [value, value.replace(/^\S+\s+/, "")];
-    const parts = value.split(/;\s*/).map((each) => each.replace(/^[^=]*=/, ""));
-    return [value, ...parts].filter((each) => each.length >= MIN_COOKIE);
+    if (lower !== "cookie") return [value, value.replace(/^\S+\s+/, "")];
+    return [value, ...value.split(";").flatMap(cookieForms)].filter((each) => each.length >= MIN_COOKIE);
   });
   const all = values.flatMap((value) => [value, JSON.stringify(value).slice(1, -1), encodeURIComponent(value)]);
   // The longest first, because it may have a shorter one in it.
   return [...new Set(all)].filter((value) => value.length >= MIN_TOKEN).sort((one, other) => other.length - one.length);
 }
 
-/** Replaces credentials in a text. In JSON only strings are changed, so that it stays JSON. */
+/** The value of a cookie as it was sent, as `req.cookies` reads it, and without the signature of `sign`. */
+function cookieForms(pair: string): string[] {
+  const value = pair.replace(/^[^=]*=/, "").trim();
+  const plain = value.replace(/^"(.*)"$/, "$1");
+  let read = plain;
+  try {
+    read = decodeURIComponent(plain);
+  } catch {
+    // It is read as it is.
+  }
+  return [value, plain, read, read.replace(/\.[^.]*$/, "")];
+}
+
+/** Replaces credentials in a text. In JSON only strings and numbers are changed, so that it stays JSON. */
 export function redact(text: string, credentials: readonly string[], isJson: boolean): string {
   if (!credentials.some((value) => text.includes(value))) return text;
   const replaced = (part: string) => credentials.reduce((left, value) => left.replaceAll(value, "[credential]"), part);
-  return isJson ? text.replace(/"(?:[^"\\]|\\.)*"/g, replaced) : replaced(text);
+  if (!isJson) return replaced(text);
+  return text.replace(/"([^"\\]*(?:\\.[^"\\]*)*)"|-?\d[\d.eE+-]*/g, (token, inner?: string) =>
+    inner !== undefined ? `"${replaced(inner)}"` : replaced(token) === token ? token : '"[credential]"',
+  );
 }
