@@ -1,4 +1,4 @@
-import { chmod, copyFile } from "node:fs/promises";
+import { rename, rm, writeFile } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
 import { systemReason, TenonError } from "../errors.ts";
@@ -6,7 +6,8 @@ import { fromNative, native } from "../native.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
 import { defaultConfig } from "../project/config.ts";
 import { findProject } from "../project/project.ts";
-import type { TapeHead } from "../replay/tapes.ts";
+import type { TapeHead, TapeView } from "../replay/tapes.ts";
+import { visible } from "../visible.ts";
 import { helpCommand } from "./help.ts";
 
 interface Options extends CommonOptions {
@@ -68,14 +69,19 @@ async function show(path: string | undefined, options: Options): Promise<void> {
   if (files.length === 1 && files[0] === at) {
     const view = viewOf(await tapeBytes(at), at);
     if (options.json) return print(view);
-    process.stdout.write(`${[line(view), ...view.events.map(({ kind, text }) => `  ${kind}: ${text}`)].join("\n")}\n`);
+    process.stdout.write(`${viewLines(view).join("\n")}\n`);
     return;
   }
   for (const file of files) {
     const head = headOf(await tapeBytes(file), file);
     if (options.json) print({ file, ...head });
-    else process.stdout.write(`${basename(file)}  ${line(head)}\n`);
+    else process.stdout.write(`${visible(`${basename(file)}  ${line(head)}`)}\n`);
   }
+}
+
+/** The lines of a recording, whose texts may be a stranger's. */
+export function viewLines(view: TapeView): string[] {
+  return [line(view), ...view.events.map(({ kind, text }) => `  ${kind}: ${text}`)].map(visible);
 }
 
 /** A recording in a line. */
@@ -104,12 +110,16 @@ async function exportTape(recording: string, options: ExportOptions): Promise<vo
     throw new TenonError("USAGE", `${folder} has no recording of the request ${recording}`);
   };
   const file = await find();
-  const { requestId, component } = headOf(await tapeBytes(file), file);
+  const bytes = await tapeBytes(file);
+  const { requestId, component } = headOf(bytes, file);
   const output = options.output ?? `${requestId.replace(/[^A-Za-z0-9-]/g, "")}${extension}`;
+  // Under another name first: a link in the place of the copy is replaced, and nobody else can read the copy at any time.
+  const partial = `${output}.${process.pid}.partial`;
   try {
-    await copyFile(file, output);
-    await chmod(output, 0o600);
+    await writeFile(partial, bytes, { mode: 0o600, flag: "wx" });
+    await rename(partial, output);
   } catch (error) {
+    await rm(partial, { force: true });
     throw new TenonError("WRITE", `cannot write ${output}: ${systemReason(error)}`);
   }
   terminalFor(options).note("Export", `${output}, of the component ${component}`);

@@ -4,6 +4,7 @@ import { exitCode, TenonError } from "../errors.ts";
 import { exitOnInterrupt } from "../lifecycle.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
 import type { Change, Difference, Replayed } from "../replay/replayer.ts";
+import { visible } from "../visible.ts";
 
 interface Options extends CommonOptions {
   readonly module?: string;
@@ -64,8 +65,12 @@ export function replayCommand(program: Command): void {
   });
 }
 
-/** The lines for one recording. */
+/** The lines for one recording. Its file, its texts and its component may be a stranger's. */
 export function report(file: string, replayed: Replayed): string[] {
+  return linesOf(file, replayed).map(visible);
+}
+
+function linesOf(file: string, replayed: Replayed): string[] {
   switch (replayed.verdict) {
     case "same":
       return [`${file}: same`];

@@ -1,11 +1,15 @@
 /** Recordings of requests: their files, and what the addon knows of them. */
-import { readdir, readFile, stat } from "node:fs/promises";
+import { constants, open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { systemReason, TenonError } from "../errors.ts";
 import { native } from "../native.ts";
+import { visible } from "../visible.ts";
 
 /** The extension of recordings. */
 export const extension = ".tape";
+
+/** The largest recording, in bytes. */
+const MAX_BYTES = 64 * 1024 * 1024;
 
 /** The head of a recording. */
 export interface TapeHead {
@@ -48,11 +52,28 @@ export async function tapeFiles(path: string): Promise<string[]> {
   }
 }
 
-/** @throws TenonError `USAGE` when the file cannot be read */
+/**
+ * Reads a recording, which may be a stranger's: no more than one may have, and nothing that never ends.
+ *
+ * @throws TenonError `USAGE` when the file cannot be read
+ */
 export async function tapeBytes(file: string): Promise<Buffer> {
-  return readFile(file).catch((error: unknown) => {
-    throw new TenonError("USAGE", `cannot read ${file}: ${systemReason(error)}`);
-  });
+  try {
+    // Without O_NONBLOCK, a pipe that nobody writes to would wait.
+    const opened = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    try {
+      const found = await opened.stat();
+      if (!found.isFile()) throw new TenonError("USAGE", `cannot read ${visible(file)}: it must be a file`);
+      if (found.size > MAX_BYTES)
+        throw new TenonError("USAGE", `${visible(file)}: it is larger than ${MAX_BYTES} bytes`);
+      return await opened.readFile();
+    } finally {
+      await opened.close();
+    }
+  } catch (error) {
+    if (error instanceof TenonError) throw error;
+    throw new TenonError("USAGE", `cannot read ${visible(file)}: ${systemReason(error)}`);
+  }
 }
 
 /** @throws TenonError `USAGE` when the bytes are not a recording */
@@ -69,6 +90,6 @@ function parsed(bytes: Buffer, file: string, whole: boolean): unknown {
   try {
     return JSON.parse(native().readTape(bytes, whole));
   } catch (error) {
-    throw new TenonError("USAGE", `${file}: ${(error as Error).message}`);
+    throw new TenonError("USAGE", `${visible(file)}: ${(error as Error).message}`);
   }
 }
