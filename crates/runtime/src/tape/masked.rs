@@ -82,7 +82,16 @@ impl Known {
 
     /// Returns whether bytes contain one of the values, as it is or in a usual encoding.
     pub(crate) fn is_in(&self, bytes: &[u8]) -> bool {
-        self.0.iter().any(|value| forms(value).iter().any(|form| memmem::find(bytes, form).is_some()))
+        let forms: Vec<_> = self.0.iter().flat_map(|value| forms(value)).collect();
+        let has_one = |bytes: &[u8]| forms.iter().any(|form| memmem::find(bytes, form).is_some());
+        if has_one(bytes) {
+            return true;
+        }
+        // Encoders differ in the characters that they escape. JSON may be inside of a string of JSON.
+        let json = unescaped(bytes);
+        let percent = unpercented(bytes);
+        let form: Vec<u8> = percent.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
+        [unescaped(&json), json, percent, form].iter().any(|plain| plain != bytes && has_one(plain))
     }
 }
 
@@ -140,6 +149,58 @@ fn percent(value: &[u8]) -> Vec<u8> {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => made.push(*byte),
             _ => made.extend(format!("%{byte:02X}").into_bytes()),
         }
+    }
+    made
+}
+
+/// The bytes without the escapes of JSON's strings, whatever characters those escape.
+fn unescaped(bytes: &[u8]) -> Vec<u8> {
+    let mut made = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some(at) = rest.iter().position(|byte| *byte == b'\\') {
+        made.extend_from_slice(&rest[..at]);
+        let (plain, length) = escaped(&rest[at..]);
+        made.extend(plain);
+        rest = &rest[at + length..];
+    }
+    made.extend_from_slice(rest);
+    made
+}
+
+/// The bytes that an escape of JSON stands for, and its length. `bytes` begin with a backslash.
+fn escaped(bytes: &[u8]) -> (Vec<u8>, usize) {
+    let unit = |from: usize| {
+        let digits = bytes.get(from..from + 6)?.strip_prefix(b"\\u")?;
+        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    };
+    if let Some(first) = unit(0) {
+        return match char::decode_utf16(std::iter::once(first).chain(unit(6))).next() {
+            Some(Ok(c)) => (c.to_string().into_bytes(), c.len_utf16() * 6),
+            // Half of a surrogate pair.
+            _ => (bytes[..6].to_vec(), 6),
+        };
+    }
+    let plain = match bytes.get(1) {
+        Some(b'n') => b'\n',
+        Some(b'r') => b'\r',
+        Some(b't') => b'\t',
+        Some(b'b') => 8,
+        Some(b'f') => 12,
+        Some(other) => *other,
+        None => b'\\',
+    };
+    (vec![plain], bytes.len().min(2))
+}
+
+/// The bytes without percent-encoding.
+fn unpercented(bytes: &[u8]) -> Vec<u8> {
+    let mut made = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some((first, behind)) = rest.split_first() {
+        let digits = if *first == b'%' { behind.get(..2) } else { None };
+        let byte = digits.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
+        made.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { &behind[2..] } else { behind };
     }
     made
 }
@@ -297,10 +358,12 @@ impl Masking<'_> {
     fn pair(&mut self, pair: &[u8]) -> Vec<u8> {
         let Some(at) = pair.iter().position(|byte| *byte == b'=') else { return self.placeholders.of(pair) };
         let (name, value) = (&pair[..=at], &pair[at + 1..]);
-        self.known.add(value);
-        let mut made = name.to_vec();
-        made.extend(self.placeholders.of(value));
-        made
+        // As a guest reads it: without quotes, and percent-decoded.
+        let inner = value.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\""));
+        let (quote, plain) = inner.map_or((&b""[..], value), |inner| (&b"\""[..], inner));
+        self.known.add(plain);
+        self.known.add(&unpercented(plain));
+        [name, quote, &self.placeholders.of(plain), quote].concat()
     }
 
     /// Masks members of a body in JSON. One that says that it is JSON and is not cannot be masked.
@@ -322,7 +385,12 @@ impl Masking<'_> {
                     (range.clone(), self.placeholders.of_json(&body[range]))
                 }
                 Place::Number(range) => {
-                    self.known.add(&body[range.clone()]);
+                    let text = std::str::from_utf8(&body[range.clone()]).unwrap_or_default();
+                    self.known.add(text.as_bytes());
+                    // As a guest writes it again: 4111e12 is 4111000000000000.
+                    if let Ok(number) = text.parse::<f64>() {
+                        self.known.add(number.to_string().as_bytes());
+                    }
                     (range.clone(), self.placeholders.of_number(&body[range]))
                 }
                 // Shorter than `false`, and a space may follow it.

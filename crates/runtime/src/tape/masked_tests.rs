@@ -173,3 +173,39 @@ fn members_are_masked_in_bodies_and_in_uploads_that_come_in_pieces() {
     let cookie = vec![field("cookie", "a=b")];
     assert!(masked(vec![request("GET", cookie, ""), taken(vec![packed], "..")], &[], &[]).is_err());
 }
+
+#[test]
+fn a_value_is_found_whatever_characters_an_encoder_escapes() {
+    let cookie = vec![field("cookie", "sid=\"s%3Aabc+def/(ghi)!\"")];
+    let Masked { events, known, .. } = masked(vec![request("GET", cookie, "")], &[], &[]).unwrap();
+    let Event::Enter(Request { headers, .. }) = &events[0] else { panic!() };
+    let made = String::from_utf8_lossy(&headers[0].1);
+    assert!(made.starts_with("sid=\"") && made.ends_with("!\"") && made.contains("%3A") && made.len() == 24, "{made}");
+    for form in [
+        "s:abc+def/(ghi)!",
+        // .NET and others escape the plus sign, and JSON may be in JSON.
+        r#"{"sid":"s:abc\u002Bdef\/(ghi)!"}"#,
+        r#"{"log":"{\"sid\":\"s:abc\\u002bdef\\/(ghi)!\"}"}"#,
+        // `encodeURIComponent`, small digits, and forms.
+        "https://a/?sid=s%3Aabc%2Bdef%2F(ghi)!",
+        "sid=s%3aabc%2bdef%2f%28ghi%29%21&a=b",
+    ] {
+        assert!(known.is_in(form.as_bytes()), "{form}");
+    }
+    assert!(!known.is_in(br"s:abc\u002Cdef/(ghi)! %3 \u00 \"));
+    let spaced = vec![field("x-key", "my own (secret) key")];
+    let Masked { known, .. } = masked(vec![request("GET", spaced, "")], &["x-key"], &[]).unwrap();
+    assert!(known.is_in(b"key=my+own+%28secret%29+key"));
+}
+
+#[test]
+fn a_number_is_found_in_the_form_in_which_a_guest_writes_it() {
+    for number in ["4111e12", "4111000000000000.0", "41.11E14"] {
+        let events = vec![
+            request("POST", Vec::new(), &format!(r#"{{"card":{number}}}"#)),
+            taken(Vec::new(), r#"{"number":"4111000000000000"}"#),
+        ];
+        let Masked { events, .. } = masked(events, &["#/card"], &[]).unwrap();
+        assert!(!text(&events).contains("4111000000000000"), "{number}: {events:?}");
+    }
+}
