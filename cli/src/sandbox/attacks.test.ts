@@ -194,6 +194,17 @@ test("whatever a tool throws, the evaluation and the program go on", async () =>
   });
 });
 
+test("a tool that throws a Proxy fails, and the program goes on", async () => {
+  const trap = () => {
+    throw new Error("in the trap");
+  };
+  const run = () => {
+    throw new Proxy(new Error("x"), { getPrototypeOf: trap, get: trap });
+  };
+  await using own = await runtime.sandbox({ tools: { odd: tool({ run }) }, limits: { wallMs: 5_000 } });
+  expect(await own.evaluate("odd()")).toMatchObject({ error: { kind: "tool", message: "odd failed" } });
+});
+
 test("a mistake in `onToolError` is a warning", async () => {
   const warnings: string[] = [];
   const listen = (warning: Error) => warnings.push(warning.message);

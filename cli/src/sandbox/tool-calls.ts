@@ -99,10 +99,18 @@ async function answerOf(
     const output = returns ? await checked(returns, result, isWrong) : result;
     return encodeAll([noError, encode(output, `the result of ${path}`)]);
   } catch (error) {
-    const isPublic = error instanceof Refused || error instanceof PublicError || tool?.publicErrors === true;
-    if (isPublic) return failed(messageOf(error));
+    if (tool?.publicErrors === true || isPublic(error)) return failed(messageOf(error));
     void report(error, path, onError);
     return failed(`${path} failed`);
+  }
+}
+
+/** Reports whether a script may read an error. A tool may throw a Proxy, which may throw itself at `instanceof`. */
+function isPublic(error: unknown): boolean {
+  try {
+    return error instanceof Refused || error instanceof PublicError;
+  } catch {
+    return false;
   }
 }
 
