@@ -176,8 +176,10 @@ interface Given {
  */
 function inputOf(operation: Operation, object: OperationObject, document: Document): Input {
   const rest = /\{(\w+)\*\}$/.exec(operation.paths[0] as string)?.[1];
+  const schemes = Object.values(document.components?.securitySchemes ?? {});
+  const keys = schemes.flatMap((scheme) => (scheme["in"] === "header" ? String(scheme["name"]).toLowerCase() : []));
   const given: Given[] = (object.parameters ?? [])
-    .filter((each) => each.in !== "header" || isArgumentHeader(each.name))
+    .filter((each) => each.in !== "header" || (isArgumentHeader(each.name) && !keys.includes(each.name)))
     .map(({ name, in: kind, required, schema }) => {
       const place = kind === "path" && name === rest ? "rest" : kind;
       return { place, name, schema, isRequired: required };

@@ -106,6 +106,7 @@ describe("credentials and confirmations of an app with API keys", () => {
         whoami: get("/whoami", (_, { headers, cookies }) =>
           ok({ key: headers.get("x-api-key"), sid: cookies.get("sid"), signed: cookies.get("sig")?.slice(0, -4) }),
         ),
+        as: get("/as", { headers: { "x-api-key": field.string().optional() } }, ({ headers }) => ok(headers)),
         pin: get("/pin", () => ok({ pin: 12345678, other: 1234 })),
         copy: get("/copy", (_, req) =>
           stream(async function* () {
@@ -159,6 +160,10 @@ describe("credentials and confirmations of an app with API keys", () => {
   test.each([
     ["(await api.whoami()).data", { key: "[credential]", sid: "[credential]", signed: "[credential]" }],
     ["(await api.pin()).data", { pin: "[credential]", other: 1234 }],
+    [
+      "await api.as({ headers: { 'x-api-key': 'key-of-eve' } }).catch((e) => e.message)",
+      '"headers.x-api-key" is not an input of this route',
+    ],
     ["(await api.copy()).data", btoa("\0[credential]")],
   ])("%s has no credential", async (code, value) => {
     expect(await run(code)).toMatchObject({ value });
