@@ -65,6 +65,15 @@ declare module "tenon:engine" {
   /** Frees the runtime and all that it has. */
   export function closeIsolate(): void;
 
+  // json-writer.c
+  /**
+   * Makes a function that writes JSON with declared members only. It returns undefined for a value that is not plain data, and has run
+   * no code of the program then.
+   *
+   * @param shape the declaration (`ts-sdk/src/app/shape.ts`)
+   */
+  export function jsonWriter(shape: object): (value: unknown) => string | undefined;
+
   /** Returns milliseconds of the monotonic clock; 0 at top level. */
   export function monotonicNow(): number;
   /** Returns the time at which the monotonic clock was 0, in milliseconds since 1970; 0 at top level. */

@@ -279,8 +279,40 @@ const linked = () =>
         return linked();
       }),
   );
+// Writers of declared members, kept for later requests, and values whose members are odd, missing, wide or deep.
+const shape = (depth = 0) => ({
+  kind: any(20) ? ["string", "json", "object", "list", "record", "union"][any(depth > 4 ? 2 : 6)] : odd(),
+  dropsNull: any(3) === 0,
+  open: any(9) === 0,
+  tag: any(9) ? "a" : odd(),
+  ...(any(20) && { items: shape(depth + 1), fields: shapes(depth), variants: shapes(depth) }),
+});
+const shapes = (depth) => Object.fromEntries(Array.from({ length: any(4) }, () => [member(), shape(depth + 1)]));
+const member = () => ["a", "b", "c", "ß", '😀"', "1", "toJSON", "__proto__", "x".repeat(any(400))][any(9)];
+const data = (depth = 0) =>
+  pick(
+    value,
+    () => any(2 ** 31) / 3,
+    () => "a\n😀".repeat(any(30)) + any(9),
+    () => ["a", "b", "ß"][any(3)],
+    ...Array(depth > 6 ? 0 : 4).fill(() => Array.from({ length: any(5) }, () => data(depth + 1))),
+    ...Array(depth > 6 ? 0 : 8).fill(() => {
+      const made = Object.fromEntries(Array.from({ length: any(7) }, () => [member(), data(depth + 1)]));
+      if (any(9) === 0) delete made[member()];
+      if (any(20) === 0) made.a = made;
+      return made;
+    }),
+  );
+const writers = [];
+const write = () => {
+  if (writers.length < 20 || any(3) === 0) writers[any(20)] = engine.jsonWriter(shape());
+  return writers[any(20)]?.(data());
+};
 const act = (request) =>
   pick(
+    write,
+    write,
+    write,
     native,
     native,
     native,

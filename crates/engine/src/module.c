@@ -13,6 +13,7 @@
 #include "environment.h"
 #include "evaluate.h"
 #include "isolate.h"
+#include "json-writer.h"
 #include "linked.h"
 #include "performance.h"
 #include "random.h"
@@ -32,6 +33,7 @@ static const struct {
     {environment_functions, ENVIRONMENT_FUNCTIONS},
     {evaluate_functions, EVALUATE_FUNCTIONS},
     {isolate_functions, ISOLATE_FUNCTIONS},
+    {json_writer_functions, JSON_WRITER_FUNCTIONS},
     {linked_functions, LINKED_FUNCTIONS},
     {performance_functions, PERFORMANCE_FUNCTIONS},
     {random_functions, RANDOM_FUNCTIONS},
