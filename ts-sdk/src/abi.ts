@@ -48,6 +48,9 @@ export const cancelKey: unique symbol = /* @__PURE__ */ Symbol.for("tenon.cancel
 /** The key of the global for streamed calls; absent in components that other tools made. */
 export const callStreamsKey: unique symbol = /* @__PURE__ */ Symbol.for("tenon.call-streams") as never;
 
+/** The key of the global function that makes a writer of JSON with declared members; absent in components of other engines, and in tests. */
+export const jsonWriterKey: unique symbol = /* @__PURE__ */ Symbol.for("tenon.json-writer") as never;
+
 /** The key of the global in which a build leaves how dates and times are joined, by locale. */
 export const atTimeKey: unique symbol = /* @__PURE__ */ Symbol.for("tenon.at-time") as never;
 

@@ -6,6 +6,7 @@ import {
   type codeModeKey,
   environmentKey,
   type isolateKey,
+  type jsonWriterKey,
   type originKey,
   REQUEST_PREFIX,
   SECRET_PREFIX,
@@ -14,6 +15,7 @@ import {
   type uploadKey,
   variablesKey,
 } from "./abi.ts";
+import type { Shape } from "./app/shape.ts";
 import type { CodeMode, Isolate } from "./mcp/code/types.ts";
 import type { ToolTable } from "./mcp/types.ts";
 import type { RawHeader, RawRequest, RawResponse } from "./raw.ts";
@@ -121,6 +123,7 @@ interface PlatformGlobals {
   [toolsKey]?: (app: object) => ToolTable | undefined;
   [codeModeKey]?: CodeMode;
   [isolateKey]?: Isolate;
+  [jsonWriterKey]?: (shape: Shape) => (value: unknown) => string | undefined;
 }
 
 /** The engine's globals, typed as narrowly as the SDK uses them. */

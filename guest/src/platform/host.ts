@@ -3,8 +3,16 @@
  * before all others, and the top level runs while `buildingKey` is set.
  */
 
-import { cancelCall, origin, startCall, variables } from "tenon:engine";
-import { buildingKey, callStreamsKey, callsKey, cancelKey, originKey, variablesKey } from "@tenon/sdk/abi";
+import { cancelCall, jsonWriter, origin, startCall, variables } from "tenon:engine";
+import {
+  buildingKey,
+  callStreamsKey,
+  callsKey,
+  cancelKey,
+  jsonWriterKey,
+  originKey,
+  variablesKey,
+} from "@tenon/sdk/abi";
 import { callStreams } from "./call-streams.ts";
 
 export { getEnvironment } from "tenon:engine";
@@ -19,3 +27,4 @@ set(cancelKey, cancelCall);
 set(callStreamsKey, callStreams);
 set(variablesKey, variables);
 set(originKey, origin);
+set(jsonWriterKey, jsonWriter);

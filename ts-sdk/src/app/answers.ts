@@ -2,13 +2,12 @@
  * Declared answers: checks the option `responses`, and writes bodies with their declared members alone. An app whose
  * sources declare no response does not contain this code.
  */
-import { writeJson } from "../http/json.ts";
 import type { WriteBody } from "../http/response.ts";
 import { isBodiless } from "../http/status.ts";
 import { answersOf } from "../routing/answers.ts";
 import type { Operation, RouteOptions } from "../routing/operation.ts";
 import type { StandardSchema } from "../schema/standard.ts";
-import { copyByShape } from "./declared-members.ts";
+import { writerOf } from "./declared-members.ts";
 import { shapeOf } from "./shape.ts";
 
 /** The options of a route while they are checked. */
@@ -53,13 +52,10 @@ export function checkAnswers(
  * without a declaration is written as it is.
  */
 export function bodyWriter(operation: Operation): WriteBody {
-  const copies = new Map(
+  const writers = new Map(
     Object.entries(answersOf(operation)).flatMap(([status, schema]) =>
-      schema === undefined ? [] : [[Number(status), copyByShape(shapeOf(schema))] as const],
+      schema === undefined ? [] : [[Number(status), writerOf(shapeOf(schema))] as const],
     ),
   );
-  return (status, body) => {
-    const copy = copies.get(status);
-    return copy && body !== undefined ? writeJson(copy(body)) : undefined;
-  };
+  return (status, body) => (body === undefined ? undefined : writers.get(status)?.(body));
 }

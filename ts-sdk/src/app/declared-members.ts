@@ -1,6 +1,22 @@
-/** Copies bodies with their declared members alone. */
+/** Writes bodies with their declared members alone. */
+import { jsonWriterKey } from "../abi.ts";
+import { writeJson } from "../http/json.ts";
+import { platform } from "../platform.ts";
 import { memberAt } from "../schema/quick.ts";
 import type { Shape } from "./shape.ts";
+
+const { stringify } = JSON;
+
+/**
+ * Composes the function that writes a value as JSON with its declared members, once. The engine writes plain data itself; a copy is made
+ * of all else, on other engines, and when a program replaces `JSON.stringify`.
+ */
+export function writerOf(shape: Shape): (value: unknown) => string {
+  const copy = copyByShape(shape);
+  const write = platform[jsonWriterKey]?.(shape);
+  if (write === undefined) return (value) => writeJson(copy(value));
+  return (value) => (JSON.stringify === stringify ? write(value) : undefined) ?? writeJson(copy(value));
+}
 
 /** Copies a value with its declared members; the engine then writes the copy, which takes less time than selecting names. */
 type Copy = (value: unknown) => unknown;
