@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use tenon_tape::{Call, Event, Field, Request, Response, Tape};
 use tenon_transport::Transport;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use super::change::{Change, shown};
 use super::loose::Loose;
@@ -22,7 +22,7 @@ use crate::module::Module;
 use crate::module::engine::SharedEngine;
 use crate::telemetry::source_map::SourceMap;
 
-/// How long a replay may take for each call into the guest.
+/// How long a replay may take.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// How often a guest that was stopped is looked at.
@@ -152,10 +152,11 @@ pub(super) async fn play(
     let blueprint = Blueprint { shared_state: &shared_state, ..module.blueprint() };
     let mut instance = Instance::new(blueprint, caller, slot).await?;
     let mut is_whole = true;
+    let ends = Instant::now() + TIMEOUT;
     while let Some(request) = player.enter() {
         let called = tokio::select! {
             biased;
-            called = timeout(TIMEOUT, direct::replay(&mut instance, request)) => called,
+            called = timeout_at(ends, direct::replay(&mut instance, request)) => called,
             // Nothing more of it is known: it was stopped here.
             () = cut(&player), if is_cut => {
                 is_whole = false;
@@ -172,7 +173,7 @@ pub(super) async fn play(
             Ok(Err(failure)) => return Err(failure),
             Err(_) => {
                 is_whole = false;
-                player.fail(&format!("the guest did not return within {} s", TIMEOUT.as_secs()));
+                player.fail(&format!("the replay did not end within {} s", TIMEOUT.as_secs()));
                 break;
             }
         }

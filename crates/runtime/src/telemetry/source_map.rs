@@ -159,9 +159,13 @@ impl Map {
     fn parse(json: &[u8]) -> Option<Self> {
         let map: Json<'_> = serde_json::from_slice(json).ok()?;
         let sources = map.sources.iter().take(MAX_SOURCES);
-        // Paths are relative to the bundle, which was in another folder, and are shown relative to the project.
+        // Paths are relative to the bundle, which was in another folder, and are shown relative to the project, which the entry is in.
+        let mut entries = map.sources.iter().flatten().filter_map(|source| source.strip_suffix("tenon-entry"));
+        let project = entries.find(|up| !up.is_empty() && up.as_bytes().chunks(3).all(|step| step == b"../"));
         let sources = sources.map(|source| {
-            source.as_deref().unwrap_or("?").trim_start_matches("../").trim_start_matches("./").to_string()
+            let source = source.as_deref().unwrap_or("?");
+            let below = project.and_then(|project| source.strip_prefix(project));
+            below.unwrap_or_else(|| source.trim_start_matches("../").trim_start_matches("./")).to_string()
         });
         Some(Self { sources: sources.collect(), lines: decode(&map.mappings)?, functions: map.x_functions })
     }
@@ -275,6 +279,14 @@ mod tests {
         assert_eq!([1, 2, 3, 4, 5, 9].map(is_of_tenon), [false, true, true, true, false, false]);
         assert!(map.is_of_tenon("    at map (native)"));
         assert!(!map.is_of_tenon("Error: at f (app.js:2:1)"));
+    }
+
+    #[test]
+    fn paths_outside_of_the_project_are_told_by_the_entry() {
+        let json =
+            br#"{"sources":["../../../shared/a.ts","../../src/b.ts","../../tenon-entry"],"mappings":"AAAA;ACAA"}"#;
+        let map = Map::parse(json).unwrap();
+        assert_eq!(map.sources, ["../shared/a.ts", "src/b.ts", "tenon-entry"]);
     }
 
     #[test]

@@ -165,11 +165,13 @@ async fn one(url: &str, limits: &Limits) -> Result<ConnectionManager, ServicesEr
         let reason = "this is not a URL of a Redis server".to_owned();
         ServicesError::Backend { what: "Redis", reason }
     })?;
+    let address = client.get_connection_info().addr().to_string();
     let config = ConnectionManagerConfig::new()
         .set_connection_timeout(Some(limits.queue_timeout))
         .set_response_timeout(Some(limits.statement_timeout))
         .set_number_of_retries(2);
-    ConnectionManager::new_with_config(client, config).await.map_err(no_link)
+    let failed = |error| ServicesError::Backend { what: "Redis", reason: format!("{address}: {error}") };
+    ConnectionManager::new_with_config(client, config).await.map_err(failed)
 }
 
 fn no_link(error: RedisError) -> ServicesError {
