@@ -39,9 +39,19 @@ impl Target {
         !matches!(self, Self::Outside(..))
     }
 
+    /// The address in words.
+    pub(crate) fn address(&self) -> String {
+        match self {
+            Self::Tcp { host, port } => format!("{host}:{port}"),
+            Self::Unix(path) => path.display().to_string(),
+            Self::InProcess(_) => "this process".to_string(),
+            Self::Outside(to, _) => format!("{}:{}", to.host, to.port),
+        }
+    }
+
     /// Opens a connection. `name` is for errors.
     pub(crate) async fn connect(&self, name: &str) -> Result<Stream, SendError> {
-        let failed = |source| SendError::Connect { name: name.to_string(), source };
+        let failed = |source| SendError::Connect { name: name.to_string(), address: self.address(), source };
         match self {
             Self::InProcess(_) => Err(failed(io::ErrorKind::Unsupported.into())),
             #[cfg(unix)]

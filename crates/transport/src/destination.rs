@@ -189,7 +189,10 @@ where
 
     /// Opens a connection on which nothing was sent yet.
     pub(crate) async fn open(&self) -> Result<Stream, SendError> {
-        let failed = |source| SendError::Connect { name: self.name.to_string(), source };
+        let failed = |source| {
+            let (name, address) = (self.name.to_string(), self.target.address());
+            SendError::Connect { name, address, source }
+        };
         let connecting = self.target.connect(&self.name);
         tokio::time::timeout(self.config.connect_timeout, connecting)
             .await

@@ -60,6 +60,8 @@ pub enum SendError {
     Connect {
         /// The sidecar's name, or the host.
         name: String,
+        /// The socket, or the host and port, for the operator alone: [`SendError::located`].
+        address: String,
         /// The system's error.
         source: io::Error,
     },
@@ -82,6 +84,15 @@ pub enum SendError {
 }
 
 impl SendError {
+    /// The error with the address that could not be reached, for the operator's log. A guest must not learn it.
+    #[must_use]
+    pub fn located(&self) -> String {
+        match self {
+            Self::Connect { name, address, source } => format!("{name} cannot be reached at {address}: {source}"),
+            other => other.to_string(),
+        }
+    }
+
     /// Returns a stable name of the variant, for metrics.
     #[must_use]
     pub fn kind(&self) -> &'static str {

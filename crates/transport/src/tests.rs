@@ -199,6 +199,7 @@ async fn a_sidecar_that_is_away_is_unreachable_and_left_alone_after_a_while() {
     for _ in 0..3 {
         let error = text(&transport, "http://db.sidecar.internal/").await.unwrap_err();
         assert!(matches!(error, SendError::Connect { .. }), "{error}");
+        assert!(error.located().contains("cannot be reached at "), "{}", error.located());
     }
     let error = text(&transport, "http://db.sidecar.internal/").await.unwrap_err();
     assert!(error.to_string().starts_with("db failed 3 times in a row and is left alone for another"), "{error}");

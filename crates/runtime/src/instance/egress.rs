@@ -278,7 +278,7 @@ impl Outbound {
         let sent = self.transport.send(&self.route, request, timeout).await;
         let outcome = sent.as_ref().map_or_else(SendError::kind, |_| "ok");
         self.metrics.count_call(&self.module.name, self.route.name(), outcome, started.elapsed().as_secs_f64());
-        let mut response = sent.inspect_err(|error| self.failed(error))?;
+        let mut response = sent.inspect_err(|error| self.failed(&error.located()))?;
         if let Some(call) = &self.recording {
             call.answered(response.status().as_u16());
         }

@@ -172,6 +172,9 @@ impl GuestLog {
         let (module, request_id) = (&*self.module.name, &*state.request_id);
         match stream {
             Stream::Output => tracing::info!(target: "module", module, request_id, "{text}"),
+            Stream::Error if text.ends_with(tenon_abi::NOT_SENT) => {
+                tracing::warn!(target: "module", module, request_id, "{text}");
+            }
             Stream::Error => tracing::error!(target: "module", module, request_id, "{text}"),
         }
         if ends_here {

@@ -366,13 +366,14 @@ impl Masking<'_> {
         [name, quote, &self.placeholders.of(plain), quote].concat()
     }
 
-    /// Masks members of a body in JSON. One that says that it is JSON and is not cannot be masked.
+    /// Masks members of a body in JSON. One that says that it is JSON, or begins like it, and is not cannot be masked.
     fn members(&mut self, body: &mut [u8], is_json: bool) -> Result<(), &'static str> {
         if self.list.pointers.is_empty() || body.is_empty() {
             return Ok(());
         }
         let Some(places) = places(body, &self.list.pointers) else {
-            return if is_json { Err("a body that must be masked is not JSON") } else { Ok(()) };
+            let begins_like_json = body.trim_ascii_start().first().is_some_and(|byte| matches!(byte, b'{' | b'['));
+            return if is_json || begins_like_json { Err("a body that must be masked is not JSON") } else { Ok(()) };
         };
         for place in places {
             let (range, made) = match place {
@@ -412,8 +413,7 @@ impl Masking<'_> {
             return Ok(());
         }
         let mut whole = joined(events, at);
-        let looks_like_json = whole.trim_ascii_start().first().is_some_and(|byte| matches!(byte, b'{' | b'['));
-        self.members(&mut whole, looks_like_json)?;
+        self.members(&mut whole, false)?;
         split(&whole, events, at);
         Ok(())
     }

@@ -175,6 +175,17 @@ fn members_are_masked_in_bodies_and_in_uploads_that_come_in_pieces() {
 }
 
 #[test]
+fn a_body_that_only_begins_like_json_is_refused() {
+    let card = r#"{"card":{"number":"4111"}} trailing"#;
+    for body in [card, &format!(" \n{card}")] {
+        let events = vec![request("POST", vec![field("content-type", "text/plain")], body)];
+        assert_eq!(masked(events, &["#/card/number"], &[]).err(), Some("a body that must be masked is not JSON"));
+    }
+    let form = vec![request("POST", vec![field("content-type", "text/plain")], "card=4111")];
+    assert!(masked(form, &["#/card/number"], &[]).is_ok());
+}
+
+#[test]
 fn a_value_is_found_whatever_characters_an_encoder_escapes() {
     let cookie = vec![field("cookie", "sid=\"s%3Aabc+def/(ghi)!\"")];
     let Masked { events, known, .. } = masked(vec![request("GET", cookie, "")], &[], &[]).unwrap();
