@@ -35,7 +35,7 @@ export function recordCommand(program: Command): void {
       .summary("show a recording, or list a folder")
       .argument("[path]", "a recording, or a folder of them; the project's folder of recordings when left out")
       .option("--json", "print JSON"),
-    "Prints a recording's request, its events in their order, and its answer. Of a folder it lists the recordings.",
+    "Prints a recording's request, its events in their order, and its answer; lists the recordings of a folder.",
   ).action(show);
   add(
     record

@@ -2,7 +2,7 @@
 
 use tenon_tape::{Encoder, Event, Kept, Meta, Tape};
 
-/// Reads bytes as a file, and as the events of one, because no input gets past the checksum by chance. What is read is written with
+/// Reads bytes as a file, and as the events of one, because no input gets past the checksum by chance. The result is written with
 /// the same bytes again, and can be shown.
 pub fn tapes(bytes: &[u8]) {
     if let Ok(tape) = Tape::read(bytes) {

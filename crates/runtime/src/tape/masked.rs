@@ -1,9 +1,8 @@
 //! Masking: nothing secret reaches the disk.
 //!
-//! The values that a guest got are replaced by placeholders where they are masked, and wherever such a value comes back. What the guest
-//! makes of them, such as the answer, its log and its calls, may contain them in any form. So nothing of that is written: the
-//! request is replayed with the placeholders, and what the guest makes of *these* is written. When it takes another way with them,
-//! nothing is written at all. Last, the file is searched for every masked value.
+//! The values that a guest got are replaced by placeholders where they are masked, and wherever such a value comes back. The guest's
+//! outputs (its answer, its log and its calls) may contain them in any form, so they are not written: the request is replayed with the
+//! placeholders, and the outputs of the replay are written. When the replay takes another way, nothing is written at all. Last, the file is searched for every masked value.
 
 use std::collections::{BTreeMap, BTreeSet};
 
