@@ -9,6 +9,7 @@ import { TenonError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import { sidecarProblem } from "./config/addresses.ts";
 import { sidecarValueProblem } from "./config/in-process.ts";
+import { variableOf } from "./config/key.ts";
 import { sections } from "./config/keys.ts";
 import { type Config, type Environment, parseConfig } from "./config.ts";
 
@@ -31,6 +32,9 @@ const keys = Object.entries(sections).flatMap(([section, { ...rest }]) => [
   section,
   ...("keys" in rest ? Object.keys(rest.keys) : []),
 ]);
+const variables = Object.entries(sections).flatMap(([section, { ...rest }]) =>
+  "keys" in rest ? Object.keys(rest.keys).map((key) => variableOf(section, key)) : [],
+);
 const name = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom(...keys) },
   fc.constantFrom("__proto__", "constructor", "toString", "db", "a-b", "a_b", "", '"a b"', "'x'", "1"),
@@ -117,7 +121,7 @@ function checkAll(config: Config): void {
 test("a variable of the environment is taken, or refused without being repeated", { timeout: patience }, () => {
   const secret = fc.stringMatching(/^[A-Za-z0-9:/@.]{8,20}$/).map((text) => `s3cr3t-${text}`);
   const variable = fc.oneof(
-    fc.constantFrom("TENON_SERVER_PORT", "TENON_SIDECARS_DB", "TENON_OUTBOUND_ALLOW", "TENON_COMPOSITION_BRIDGE"),
+    fc.constantFrom(...variables, "TENON_SIDECARS_DB"),
     fc.tuple(name, name).map((parts) => `TENON_${parts.join("_")}`.toUpperCase()),
   );
   const run = fc.check(

@@ -6,12 +6,12 @@ const entry = /^(?:(?!#)[!#$%&'*+.^_`|~0-9A-Za-z-]+|#(?:\/(?:[^/~]|~[01])*)+)$/;
 /** The same for editors. */
 export const maskRule = { items: { type: "string", pattern: entry.source } } as const;
 
-/** Returns why a list of entries cannot be used. */
+/** Returns why a list of entries cannot be used. No entry is repeated: the list may come from the environment. */
 export function maskProblem(entries: readonly string[]): string | undefined {
-  const wrong = entries.find((each) => !entry.test(each));
-  return wrong === undefined
-    ? undefined
-    : `has "${wrong}", which must be the name of a header or a JSON pointer such as #/card/number`;
+  const wrong = entries.findIndex((each) => !entry.test(each));
+  if (wrong < 0) return undefined;
+  const which = entries.length === 1 ? "has an entry" : `has as entry ${wrong + 1} one`;
+  return `${which} that is neither the name of a header nor a JSON pointer such as #/card/number`;
 }
 
 /** A header's name. */
