@@ -47,6 +47,7 @@ function drive(target) {
   const corpus = resolve(values.corpus, target);
   mkdirSync(corpus, { recursive: true });
   const options = [`-max_total_time=${values.seconds}`, "-timeout=60", "-rss_limit_mb=4096", "-print_final_stats=1"];
+  options.push(`-seed=${process.env.TENON_FUZZ_SEED ?? 0}`); // 0: of the clock
   const args = [...options, `-artifact_prefix=${corpus}/failed-`, corpus, join(root, "crates/fuzz/corpus", target)];
   const { status, stderr } = spawnSync(binary(target), args, { encoding: "utf8", maxBuffer: 1 << 30 });
   const lines = stderr.split("\n");

@@ -1,6 +1,6 @@
 /**
  * Properties that hold for any text of `tenon.toml` and any environment. Tests run this briefly; `TENON_FUZZ_SECONDS`
- * prolongs it (`scripts/fuzz.mjs`).
+ * prolongs it (`scripts/fuzz.mjs`), and `TENON_FUZZ_SEED` repeats a run.
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -14,7 +14,8 @@ import { sections } from "./config/keys.ts";
 import { type Config, type Environment, parseConfig } from "./config.ts";
 
 const seconds = Number(process.env["TENON_FUZZ_SECONDS"] ?? 1);
-const timed = { numRuns: Number.MAX_SAFE_INTEGER, interruptAfterTimeLimit: seconds * 1000 };
+const seed = Number(process.env["TENON_FUZZ_SEED"] ?? Date.now());
+const timed = { seed, numRuns: Number.MAX_SAFE_INTEGER, interruptAfterTimeLimit: seconds * 1000 };
 const patience = seconds * 1000 + 30_000;
 
 /** The configuration, or the message of the one error that may be thrown. */
