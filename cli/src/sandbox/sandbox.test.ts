@@ -321,7 +321,7 @@ describe("tools", () => {
 
 declare function pet(input: { kind: "cat"; lives?: number } | { kind: "dog"; tags?: Array<string> }): Promise<unknown>;
 
-declare function zod(input: { "a": string; "b"?: number }): Promise<{ "c": number }>;
+declare function zod(input: { a: string; b?: number }): Promise<{ c: number }>;
 
 declare function any(input?: unknown): Promise<unknown>;
 
