@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { moduleTools } from "@tenon/sdk/openapi";
 import { build, type Plugin } from "esbuild";
+import { programOptions, programText } from "../src/isolate/program-text.ts";
 import { type Engine, startEngine } from "./engine.ts";
 
 const guest = fileURLToPath(new URL("../src/", import.meta.url));
@@ -33,7 +34,7 @@ function sources(removals: readonly Removal[], used: Set<Removal>): Plugin {
       onResolve({ filter: /^@tenon\/sdk/ }, ({ path }) => ({ path: `${sdk}${entries[path]}` }));
       onResolve({ filter: /^tenon-isolate:program$/ }, ({ path }) => ({ path, namespace: "program" }));
       onLoad({ filter: /./, namespace: "program" }, async () => ({
-        contents: `export default ${JSON.stringify(await programText(removals, used))};`,
+        contents: `export default ${JSON.stringify(await programOf(removals, used))};`,
       }));
       onLoad({ filter: /\.ts$/ }, ({ path }) => {
         const text = readFileSync(path, "utf8");
@@ -49,19 +50,11 @@ function sources(removals: readonly Removal[], used: Set<Removal>): Plugin {
   };
 }
 
-/** The program inside the isolate (cli/src/build/isolate-program.ts). */
-async function programText(removals: readonly Removal[], used: Set<Removal>): Promise<string> {
-  const { outputFiles } = await build({
-    entryPoints: [`${guest}isolate/program.ts`],
-    bundle: true,
-    write: false,
-    minify: true,
-    format: "cjs",
-    platform: "neutral",
-    mainFields: ["module", "main"],
-    plugins: [sources(removals, used)],
-  });
-  return `(evaluate) => { const module = { exports: {} }; ${outputFiles[0]?.text}\nreturn module.exports.default(evaluate); }`;
+/** The program inside the isolate. */
+async function programOf(removals: readonly Removal[], used: Set<Removal>): Promise<string> {
+  const plugins = [sources(removals, used)];
+  const { outputFiles } = await build({ ...programOptions, entryPoints: [`${guest}isolate/program.ts`], plugins });
+  return programText(outputFiles);
 }
 
 /** A running app. */
