@@ -1,15 +1,13 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { HttpSidecar, httpSidecarDefaults } from "../embed/http-sidecar.ts";
-import { TenonError } from "../errors.ts";
-import { Lifecycle, stopping } from "../lifecycle.ts";
-import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
+import { type CommonOptions, withCommonOptions } from "../options.ts";
 import {
-  endOf,
   INSECURE,
   logFormatOf,
   logLevelOf,
   positive,
   type ServerOptions,
+  serveSidecar,
   TOKEN_VARIABLE,
   tokenFrom,
   withServerOptions,
@@ -68,9 +66,7 @@ export function addHttp(sidecar: Command): void {
 }
 
 async function serve({ headerFile, allow, forwardHeader, rate, ...options }: Options): Promise<void> {
-  const terminal = terminalFor(options);
   const token = tokenFrom(options);
-  const lifecycle = new Lifecycle();
   const started = HttpSidecar.start({
     upstream: options.upstream,
     listen: options.listen,
@@ -86,20 +82,7 @@ async function serve({ headerFile, allow, forwardHeader, rate, ...options }: Opt
     ...(rate === undefined ? {} : { rate }),
     ...(token === undefined ? {} : { token }),
   });
-  const sidecar = await lifecycle.starting(started).catch(asUsage);
-  terminal.note("Serve", `${options.upstream} at ${sidecar.address}`);
-  if (options.json) process.stdout.write(`${JSON.stringify({ kind: "http", address: sidecar.address })}\n`);
-  process.exitCode = await endOf(lifecycle, options, terminal);
-  terminal.note("Stop", stopping);
-  await sidecar.close();
-  process.exit();
-}
-
-function asUsage(error: unknown): never {
-  if (error instanceof TenonError && error.code === "CONFIG") {
-    throw new TenonError("USAGE", error.message, error.hint, error);
-  }
-  throw error;
+  await serveSidecar("http", options.upstream, started, options);
 }
 
 function headerFile(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {

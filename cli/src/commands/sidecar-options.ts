@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { exitCode, systemReason, TenonError } from "../errors.ts";
-import type { Lifecycle } from "../lifecycle.ts";
-import type { CommonOptions } from "../options.ts";
+import { Lifecycle, stopping } from "../lifecycle.ts";
+import { type CommonOptions, terminalFor } from "../options.ts";
 import { Terminal } from "../terminal.ts";
 
 /** The variable that the bearer token may come from. */
@@ -29,7 +29,7 @@ export function secretFile(file: string): string {
   }
 }
 
-/** The options of a sidecar that {@link endOf} and {@link logFormatOf} read. */
+/** The options of a sidecar that {@link serveSidecar} and {@link logFormatOf} read. */
 export interface ServerOptions {
   readonly logFormat?: "readable" | "json";
   readonly drain?: number;
@@ -53,8 +53,44 @@ export function logLevelOf({ quiet, verbose }: CommonOptions): "error" | "debug"
   return quiet ? "error" : verbose ? "debug" : "info";
 }
 
+/** The options of {@link serveSidecar}. */
+interface ServeOptions extends CommonOptions, ServerOptions {
+  readonly json?: boolean;
+}
+
+/**
+ * Serves a sidecar until a signal, and ends the process.
+ *
+ * @param subject the store or the API, for the line that says where it is served
+ */
+export async function serveSidecar(
+  kind: string,
+  subject: string,
+  starting: Promise<{ readonly address: string; close(): Promise<void> }>,
+  options: ServeOptions,
+): Promise<void> {
+  const terminal = terminalFor(options);
+  const lifecycle = new Lifecycle();
+  const sidecar = await lifecycle.starting(starting).catch(asUsage);
+  const { address } = sidecar;
+  terminal.note("Serve", `${subject} at ${address}`);
+  if (options.json) process.stdout.write(`${JSON.stringify({ kind, address })}\n`);
+  process.exitCode = await endOf(lifecycle, options, terminal);
+  terminal.note("Stop", stopping);
+  await sidecar.close();
+  process.exit();
+}
+
+/** An address or a URL that means nothing is wrong usage: nothing was asked yet. */
+function asUsage(error: unknown): never {
+  if (error instanceof TenonError && error.code === "CONFIG") {
+    throw new TenonError("USAGE", error.message, error.hint, error);
+  }
+  throw error;
+}
+
 /** Resolves with the exit code when the sidecar is to stop: after a SIGTERM it goes on for the time of `--drain`. */
-export async function endOf(lifecycle: Lifecycle, { drain = 0 }: ServerOptions, terminal: Terminal): Promise<number> {
+async function endOf(lifecycle: Lifecycle, { drain = 0 }: ServerOptions, terminal: Terminal): Promise<number> {
   const code = await lifecycle.ended;
   if (code === exitCode.done && drain > 0) {
     terminal.note("Drain", `for ${drain} ms`);

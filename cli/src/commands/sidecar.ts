@@ -11,21 +11,20 @@ import {
   sidecarOptions,
 } from "../embed/sidecar-kinds.ts";
 import { TenonError } from "../errors.ts";
-import { Lifecycle, stopping } from "../lifecycle.ts";
-import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
+import { type CommonOptions, withCommonOptions } from "../options.ts";
 import { hasPassword } from "../project/config/addresses.ts";
 import { camelCase } from "../project/config/key.ts";
 import { helpCommand } from "./help.ts";
 import { addHealth } from "./sidecar-health.ts";
 import { addHttp } from "./sidecar-http.ts";
 import {
-  endOf,
   INSECURE,
   logFormatOf,
   logLevelOf,
   positive,
   type ServerOptions,
   secretFile,
+  serveSidecar,
   TOKEN_VARIABLE,
   tokenFrom,
   withServerOptions,
@@ -90,7 +89,6 @@ function optionOf(key: SidecarOptionKey): Option {
 }
 
 async function serve(kind: SidecarKind, options: Options, more: Partial<SidecarOptions>): Promise<void> {
-  const terminal = terminalFor(options);
   const token = tokenFrom(options);
   const started = Sidecar.start({
     ...more,
@@ -102,22 +100,7 @@ async function serve(kind: SidecarKind, options: Options, more: Partial<SidecarO
     insecure: options.insecure === true,
     ...(token === undefined ? {} : { token }),
   });
-  const lifecycle = new Lifecycle();
-  const sidecar = await lifecycle.starting(started).catch(asUsage);
-  terminal.note("Serve", `${kind} at ${sidecar.address}`);
-  if (options.json) process.stdout.write(`${JSON.stringify({ kind, address: sidecar.address })}\n`);
-  process.exitCode = await endOf(lifecycle, options, terminal);
-  terminal.note("Stop", stopping);
-  await sidecar.close();
-  process.exit();
-}
-
-/** An address to listen on, or a URL, that means nothing is wrong usage: no store was asked yet. */
-function asUsage(error: unknown): never {
-  if (error instanceof TenonError && error.code === "CONFIG") {
-    throw new TenonError("USAGE", error.message, undefined, error);
-  }
-  throw error;
+  await serveSidecar(kind, kind, started, options);
 }
 
 /** The store's URL. A password on a command line is seen by every user of the machine, and so is refused. */
