@@ -37,7 +37,7 @@ describe("no other file writes them", () => {
   const copies = [
     "crates/bridge/calls/src/request.rs",
     "crates/engine/src/environment.c",
-    "cli/src/embed/runtime-options.ts",
+    "cli/src/embed/native-options.ts",
     // Texts of a file format, which stay as they are.
     "crates/tape/src/dictionary.rs",
   ];
@@ -60,5 +60,5 @@ test("copies agree", () => {
   expect(read("crates/bridge/calls/src/request.rs")).toContain(`format!("${SECRET_PREFIX}{variable}_TOKEN")`);
   for (const name of [REQUEST_HOST, REQUEST_SCHEME])
     expect(read("crates/engine/src/environment.c")).toContain(`"${name}"`);
-  expect(read("cli/src/embed/runtime-options.ts")).toContain(`: typeof SdkPrefix = "${SECRET_PREFIX}";`);
+  expect(read("cli/src/embed/native-options.ts")).toContain(`: typeof SdkPrefix = "${SECRET_PREFIX}";`);
 });

@@ -5,7 +5,8 @@ import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { type RequestUsage, Runtime } from "../src/embed/runtime.ts";
+import { Runtime } from "../src/embed/runtime.ts";
+import type { RequestUsage } from "../src/embed/usage.ts";
 import { send } from "./http.ts";
 import { echoProject, helloProject, type Running, startTenon, tenon } from "./servers.ts";
 

@@ -1,7 +1,8 @@
 /** Consumers of `[queues]` and `[cron]`: `crates/jobs` leases messages and runs, and calls the routes of a runtime. */
 import type { Consumers as NativeConsumers, WorkOptions } from "@tenon/native";
-import type { Runtime, RuntimeOptions } from "./embed/runtime.ts";
-import { environmentOf } from "./embed/runtime-options.ts";
+import { environmentOf } from "./embed/native-options.ts";
+import type { Runtime } from "./embed/runtime.ts";
+import type { RuntimeOptions } from "./embed/runtime-options.ts";
 import { limits } from "./limits.ts";
 import { fromNative, native } from "./native.ts";
 import type { Tasks } from "./project/tasks.ts";

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { ask, detailOf } from "../ask.ts";
-import type { BudgetState } from "../embed/runtime.ts";
+import type { BudgetState } from "../embed/runtime-state.ts";
 import { TenonError } from "../errors.ts";
 import { isReference } from "../oci/reference.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";

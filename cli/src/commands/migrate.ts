@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import type { InProcessSidecar } from "../embed/runtime.ts";
+import type { InProcessSidecar } from "../embed/runtime-options.ts";
 import { TenonError } from "../errors.ts";
 import { exitOnInterrupt } from "../lifecycle.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";

@@ -1,5 +1,6 @@
 /** The lines of `tenon dev` about answered requests. */
-import type { RecentRequest, Runtime } from "../embed/runtime.ts";
+import type { Runtime } from "../embed/runtime.ts";
+import type { RecentRequest } from "../embed/runtime-state.ts";
 import type { Terminal } from "../terminal.ts";
 
 /** Milliseconds between checks for answered requests. */

@@ -1,12 +1,8 @@
 /** Sidecars in the process of a runtime: which there are, and the addresses that stand for them. */
 import { TenonError } from "../errors.ts";
-import {
-  hasOwnSidecars,
-  type InProcessSidecar,
-  type RuntimeOptions,
-  refuseWrongOptions,
-  type Sidecars,
-} from "./runtime-options.ts";
+import { refuseWrongOptions } from "./check-options.ts";
+import { hasOwnSidecars } from "./native-options.ts";
+import type { InProcessSidecar, RuntimeOptions, Sidecars } from "./runtime-options.ts";
 import { Sidecar } from "./sidecar.ts";
 
 /** The sidecars in one process that one runtime is given. Those that are defined alike are one. */

@@ -1,7 +1,6 @@
 /** The log of the process for a function. */
 import type { Log as NativeLog } from "@tenon/native";
 import { native } from "../native.ts";
-import type { RuntimeOptions } from "./runtime-options.ts";
 
 /** A line of the log, with the members of a line with `logFormat: "json"`. */
 export interface LogRecord {
@@ -23,7 +22,7 @@ export class LogDelivery {
   readonly #log: NativeLog;
   readonly #onLog: (record: LogRecord) => void;
 
-  constructor(onLog: (record: LogRecord) => void, level: NonNullable<RuntimeOptions["logLevel"]>) {
+  constructor(onLog: (record: LogRecord) => void, level: string) {
     this.#onLog = onLog;
     this.#log = new (native().Log)(level, () => this.#deliver());
   }

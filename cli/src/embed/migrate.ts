@@ -2,7 +2,7 @@
 import { defaultCacheFolder } from "../cache-folder.ts";
 import { fromNative, native } from "../native.ts";
 import { startInProcess } from "./in-process.ts";
-import type { InProcessSidecar } from "./runtime.ts";
+import type { InProcessSidecar } from "./runtime-options.ts";
 import { grammarFile } from "./sidecar.ts";
 
 /** Options of {@link migrate}. */

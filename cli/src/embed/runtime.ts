@@ -3,108 +3,26 @@ import type { Runtime as NativeRuntime, Server as NativeServer } from "@tenon/na
 import { TenonError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import { compilerCommand, fromNative, native } from "../native.ts";
+import { listenOptions, refuseWrongModule, refuseWrongOptions } from "./check-options.ts";
 import { Exchanges } from "./exchanges.ts";
 import type { Fetching } from "./fetching.ts";
 import { InProcessSidecars } from "./in-process.ts";
 import { headOf, type Incoming, type Outgoing, peerOf } from "./listener/incoming.ts";
 import type { Handled } from "./listener/listener.ts";
-import type { Handle, NodeRequest, NodeResponse } from "./listener/node-http.ts";
-import { LogDelivery, type LogRecord } from "./log.ts";
+import type { Handle } from "./listener/node-http.ts";
+import { LogDelivery } from "./log.ts";
 import { isFile, isSource, type ModuleFile, pathOf } from "./module-source.ts";
+import { nativeOptions, wholeModules } from "./native-options.ts";
 // Imported with the package, before a server can replace the globals; `fetching.ts` is imported at the first `fetch`.
 import type { Fetched } from "./platform.ts";
 import "./platform.ts";
 import { defaultCacheFolder } from "../cache-folder.ts";
-import { isReference } from "../oci/reference.ts";
-import type { ModuleBudget } from "../project/config/budgets.ts";
 import { Sandbox, type SandboxOptions } from "../sandbox/sandbox.ts";
-import {
-  type InProcessSidecar,
-  type ListenOptions,
-  listenOptions,
-  type ModuleLimits,
-  type ModuleOptions,
-  nativeOptions,
-  type RecordOptions,
-  type RuntimeOptions,
-  refuseWrongModule,
-  refuseWrongOptions,
-  type Sidecars,
-  wholeModules,
-} from "./runtime-options.ts";
+import { pullAll } from "./pull-modules.ts";
+import type { ListenOptions, ModuleOptions, RuntimeOptions, Sidecars } from "./runtime-options.ts";
+import type { BudgetState, Listening, Page, RecentRequest } from "./runtime-state.ts";
 import type { RequestUsage } from "./usage.ts";
 import { UsageListeners } from "./usage-listeners.ts";
-
-export type {
-  Handle,
-  InProcessSidecar,
-  ListenOptions,
-  LogRecord,
-  ModuleBudget,
-  ModuleFile,
-  ModuleLimits,
-  ModuleOptions,
-  NodeRequest,
-  NodeResponse,
-  RecordOptions,
-  RequestUsage,
-  RuntimeOptions,
-};
-
-/** A page that is served from memory. */
-export interface Page {
-  /** 200 when left out. */
-  readonly status?: number;
-  readonly contentType: string;
-  readonly body: string | Uint8Array;
-  /** True when requests for it are left out of the recent ones. */
-  readonly unlisted?: boolean;
-}
-
-/** A request that was answered. */
-export interface RecentRequest {
-  readonly id: string;
-  /** The time of its arrival, in milliseconds since 1970. */
-  readonly time: number;
-  /** Left out when it was for the runtime itself, or for no module that there is. */
-  readonly module?: string;
-  readonly method: string;
-  /** Without the query. */
-  readonly path: string;
-  /** 499 when the client did not wait for the answer. */
-  readonly status: number;
-  /** From the head of the request to the head of the response. */
-  readonly duration_ms: number;
-}
-
-/** The state of a part of a budget. */
-export interface BudgetRemainder {
-  readonly part: "cpu" | "calls" | "bytes_out" | "memory";
-  /** The amount of a window: microseconds, calls, bytes or byte seconds. */
-  readonly amount: number;
-  /** The amount that is left in it; 0 when the part is spent. */
-  readonly remaining: number;
-  /** The length of a window, in milliseconds. */
-  readonly periodMs: number;
-  /** Milliseconds to the end of the window, or of the last one that pays for use beyond the amount. */
-  readonly resetsInMs: number;
-}
-
-/** The state of a module's budget. */
-export interface BudgetState {
-  readonly module: string;
-  /** The status of the answer while a part is spent. */
-  readonly whenSpent: "429" | "503";
-  readonly parts: readonly BudgetRemainder[];
-}
-
-/** An address that is listened on. */
-export interface Listening {
-  readonly host: string;
-  readonly port: number;
-  /** Such as `http://127.0.0.1:3000`. */
-  readonly url: string;
-}
 
 /**
  * Serves components inside this process: `const runtime = await Runtime.create({ modules: ["dist/hello.wasm"] })`, then
@@ -494,32 +412,6 @@ export class Runtime {
     });
     return this.#loading;
   }
-}
-
-/**
- * Modules whose references are replaced by the files that were pulled. It is imported when there is one: most runtimes serve files.
- *
- * @param options the runtime's, with the options of each module
- */
-async function pullAll<T extends readonly { readonly name?: string; readonly path?: string }[]>(
-  given: T,
-  { cacheFolder, verifyKey, modules }: RuntimeOptions,
-): Promise<T> {
-  if (!given.some(isToPull)) return given;
-  const { pullModule } = await import("../oci/pull.ts");
-  const folder = typeof cacheFolder === "string" ? { cacheFolder } : {};
-  const pulled = given.map(async (module) => {
-    if (!isToPull(module)) return module;
-    const own = (modules as Readonly<Record<string, Partial<ModuleOptions>>>)[module.name ?? ""];
-    const key = own?.verifyKey ?? verifyKey;
-    const options = { ...folder, verifyKey: key === undefined ? undefined : pathOf(key) };
-    return { ...module, path: (await pullModule(module.path, options)).path };
-  });
-  return (await Promise.all(pulled)) as unknown as T;
-}
-
-function isToPull<M extends { readonly path?: string }>(module: M): module is M & { readonly path: string } {
-  return module.path !== undefined && isReference(module.path);
 }
 
 const closed = "the runtime is closed";

@@ -1,7 +1,8 @@
 /** `[modules.<name>]` of a project: which components are served under which names, and with which policies. */
 import { existsSync } from "node:fs";
 import { relative, resolve } from "node:path";
-import type { ModuleFile, ModuleOptions, RuntimeOptions } from "../embed/runtime.ts";
+import type { ModuleFile } from "../embed/module-source.ts";
+import type { ModuleOptions, RuntimeOptions } from "../embed/runtime-options.ts";
 import { TenonError } from "../errors.ts";
 import { isReference } from "../oci/reference.ts";
 import type { Config } from "./config.ts";

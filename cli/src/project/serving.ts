@@ -1,6 +1,6 @@
 /** The options of a runtime from a project's configuration. */
 import { resolve } from "node:path";
-import type { RuntimeOptions } from "../embed/runtime.ts";
+import type { RuntimeOptions } from "../embed/runtime-options.ts";
 import { TenonError } from "../errors.ts";
 import type { Config } from "./config.ts";
 import { type Environment, resolveSecrets } from "./secrets.ts";

@@ -1,7 +1,7 @@
 /** The class `Sandbox`: code that a customer or a model wrote, evaluated inside this program. */
 import { defaultMaxListeners, getMaxListeners, setMaxListeners } from "node:events";
 import type { Evaluations as NativeEvaluations, Runtime as NativeRuntime, NativeUsage } from "@tenon/native";
-import { nativeOptions } from "../embed/runtime-options.ts";
+import { nativeOptions } from "../embed/native-options.ts";
 import { TenonError } from "../errors.ts";
 import { compilerCommand, fromNative, native } from "../native.ts";
 import { Columns } from "./columns.ts";

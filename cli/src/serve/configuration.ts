@@ -2,7 +2,7 @@
 import { existsSync, statSync } from "node:fs";
 import { relative, resolve } from "node:path";
 import { refuseCoreFile } from "../core-module.ts";
-import type { RuntimeOptions } from "../embed/runtime.ts";
+import type { RuntimeOptions } from "../embed/runtime-options.ts";
 import { TenonError } from "../errors.ts";
 import { nearest } from "../nearest.ts";
 import { isReference, nameOf, parseReference } from "../oci/reference.ts";

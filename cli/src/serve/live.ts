@@ -2,7 +2,8 @@
 import { relative } from "node:path";
 import { Consumers } from "../consumers.ts";
 import { pathOf } from "../embed/module-source.ts";
-import type { BudgetState, Runtime } from "../embed/runtime.ts";
+import type { Runtime } from "../embed/runtime.ts";
+import type { BudgetState } from "../embed/runtime-state.ts";
 import { TenonError } from "../errors.ts";
 import type { Pull, SetSource } from "../project/modules.ts";
 import { tasksOf } from "../project/tasks.ts";

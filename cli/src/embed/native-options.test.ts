@@ -1,8 +1,9 @@
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { limits } from "../limits.ts";
-import { type ListenOptions, Runtime, type RuntimeOptions } from "./runtime.ts";
-import { nativeOptions, wholeModules } from "./runtime-options.ts";
+import { nativeOptions, wholeModules } from "./native-options.ts";
+import { Runtime } from "./runtime.ts";
+import type { ListenOptions, RuntimeOptions } from "./runtime-options.ts";
 
 const create = (options?: unknown) => Runtime.create(options as RuntimeOptions);
 

@@ -1,0 +1,80 @@
+/** Checks of options, and their messages. */
+import { TenonError } from "../errors.ts";
+import { nearest } from "../nearest.ts";
+import { type Kind, text } from "../project/config/kinds.ts";
+import { isUrl } from "./module-source.ts";
+
+/** Checks the value of an option; `path` is its name. The value is not repeated, because it may be a secret. */
+export type Check = (path: string, value: unknown) => string[];
+
+export type Checks = Readonly<Record<string, Check>>;
+
+/** The checks of an option's parts, which messages call by their paths. */
+export function below(path: string, checks: Checks): Checks {
+  const parts = Object.entries(checks).map(([name, check]): [string, Check] => [
+    name,
+    (_, value) => check(`${path}.${name}`, value),
+  ]);
+  return Object.fromEntries(parts);
+}
+
+/**
+ * The problems of an object of options.
+ *
+ * @param home says where an option belongs that is not one of these
+ */
+export function problemsOf(options: object, checks: Checks, home: (name: string) => string | undefined): string[] {
+  return Object.entries(options).flatMap(([name, value]) => {
+    const known = Object.hasOwn(checks, name) ? checks[name] : undefined;
+    if (known !== undefined) return value === undefined ? [] : known(name, value);
+    const other = home(name);
+    if (other !== undefined) return [`unknown option \`${name}\`; it is ${other}`];
+    const near = nearest(name, Object.keys(checks));
+    const rest = near === undefined ? `known are ${Object.keys(checks).join(", ")}` : `did you mean \`${near}\`?`;
+    return [`unknown option \`${name}\`; ${rest}`];
+  });
+}
+
+/** @throws TenonError `CONFIG` when there are problems */
+export function refuse(problems: readonly string[]): void {
+  if (problems.length > 0) throw new TenonError("CONFIG", problems.join("\n"));
+}
+
+/** A check of a value, and the words for the right ones. */
+export function check(description: string, fits: (value: unknown) => boolean): Check {
+  return (path, value) => (fits(value) ? [] : [`\`${path}\` must be ${description}`]);
+}
+
+/** A check by a kind of value in `tenon.toml`. */
+export function checkKind({ description, read }: Kind<unknown>): Check {
+  return check(description, (value) => read(value) !== undefined);
+}
+
+/** A check of an object of texts; `names` is the rule for its names. */
+export function textsByName(
+  description: string,
+  names?: { readonly pattern: RegExp; readonly description: string },
+): Check {
+  const each = checkKind(text);
+  return (path, value) => {
+    if (!isRecord(value)) return [`\`${path}\` must be ${description}`];
+    return Object.entries(value).flatMap(([name, given]) =>
+      names?.pattern.test(name) === false
+        ? [`\`${name}\` is not a name for \`${path}\`: ${names.description}`]
+        : each(`${path}.${name}`, given),
+    );
+  };
+}
+
+/** A check of a text by a rule of `tenon.toml`. */
+export function checkProblem(problemOf: (text: string) => string | undefined): Check {
+  return (path, value) => {
+    const problem = typeof value === "string" ? problemOf(value) : "must be a string";
+    return problem === undefined ? [] : [`\`${path}\` ${problem}`];
+  };
+}
+
+/** Reports whether a value is an object whose properties are its content, unlike lists, maps and URLs. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !(Symbol.iterator in value) && !isUrl(value);
+}
