@@ -85,6 +85,28 @@ test("an app for Node, whose server imports it", () => {
   ]);
 });
 
+test("the URL of a database goes to its sidecar, and not to the module", () => {
+  const withUrl = (url: string, imports: string) => {
+    const { folder, read } = project({
+      "package.json": '{ "name": "api", "main": "src/app.ts" }',
+      ".env.example": `DATABASE_URL=${url}\nAPI_KEY=\n`,
+      "drizzle.config.ts": 'export default { out: "./db/migrations", dialect: "sqlite" };\n',
+      "src/app.ts": `${imports}${hono}export default app;\n`,
+    });
+    const { findings } = initProject(folder, {});
+    expect(findings.at(-1)?.problem).toContain("`tenon migrate --folder db/migrations`");
+    expect(read("tenon.toml")).not.toContain("hunter2");
+    const { secrets, sidecars } = config(read("tenon.toml"));
+    return [Object.keys(secrets), sidecars];
+  };
+  const served = { db: { run: "sql", url: "env:DATABASE_URL" } };
+  const orm = 'import { drizzle } from "drizzle-orm/node-postgres";\n';
+  expect(withUrl("postgres://app:hunter2@db/app", orm)).toEqual([["API_KEY"], served]);
+  expect(withUrl("", orm)).toEqual([["API_KEY"], {}]);
+  expect(withUrl("https://db.example", orm)).toEqual([["API_KEY", "DATABASE_URL"], {}]);
+  expect(withUrl("postgres://app:hunter2@db/app", "")).toEqual([["API_KEY", "DATABASE_URL"], {}]);
+});
+
 test("nothing is overwritten, and a second time changes nothing", () => {
   const files = {
     "package.json": '{ "name": "a", "main": "src/app.js" }',

@@ -8,7 +8,15 @@ import { projectNameProblem } from "../name.ts";
 import { configFile } from "../project.ts";
 import { readPackage, readTsConfig, readWrangler, type TsConfig } from "./files.ts";
 import { appOf, type FoundApp, findApp, hidesApp, type Manifest, specifierOf, startedModules } from "./find-app.ts";
-import { bindingsOf, type Finding, findingsIn, variablesOfFiles, type Wrangler } from "./limits-of-app.ts";
+import {
+  bindingsOf,
+  drizzleFolder,
+  type Finding,
+  findingsIn,
+  usesDatabase,
+  variablesOfFiles,
+  type Wrangler,
+} from "./limits-of-app.ts";
 import { sourceFile, sourcesFrom } from "./sources.ts";
 
 /** The result of `tenon init`. */
@@ -56,7 +64,8 @@ export function initProject(folder: string, { entry }: InitOptions): Initialized
       `add \`export default ${app.name};\` to ${relative(folder, app.file)}, and run tenon init again`,
     );
   const named = direct && !isHandler ? relative(folder, app.file).replaceAll("\\", "/") : undefined;
-  work.create(configFile, () => configText(folder, manifest, wrangler, named));
+  const sources = sourcesFrom(app.file, aliases);
+  work.create(configFile, () => configText(folder, manifest, wrangler, named, usesDatabase(sources)));
   if (!direct) work.create(handlerFile, () => handlerText(folder, app, tsconfig));
   if (tsconfig === undefined) {
     if (/\.[cm]?tsx?$/.test(app.file) || !direct) work.create("tsconfig.json", () => tsconfigText(app, folder));
@@ -67,7 +76,8 @@ export function initProject(folder: string, { entry }: InitOptions): Initialized
   addDependencies(work, manifest);
   ignore(work);
   const findings = [
-    ...findingsIn(folder, sourcesFrom(app.file, aliases)),
+    ...findingsIn(folder, sources),
+    ...drizzleFolder(folder),
     ...(wrangler === undefined ? [] : bindingsOf(wrangler)),
   ];
   return { app: relative(folder, app.file), ...work.done, findings };
@@ -159,11 +169,15 @@ function configText(
   { name, version }: Manifest,
   wrangler: Wrangler | undefined,
   entry: string | undefined,
+  hasDatabase: boolean,
 ): string {
-  const { env, secrets } = variablesOfFiles(folder);
+  const { env, secrets, databaseUrl } = variablesOfFiles(folder);
+  const isServed = hasDatabase && /^(?:postgres(?:ql)?:\/\/|sqlite:)/.test(databaseUrl ?? "");
+  // The password is the sidecar's, and not the module's.
+  const isPrivate = isServed || (hasDatabase && databaseUrl === "");
   const all = { ...env, ...wrangler?.vars };
   const vars = Object.entries(all).filter(([variable]) => /^[A-Za-z_]\w*$/.test(variable));
-  const own = secrets.filter((secret) => all[secret] === undefined);
+  const own = secrets.filter((name) => all[name] === undefined && !(isPrivate && name === "DATABASE_URL"));
   const isVersion = /^\d+\.\d+\.\d+/.test(version ?? "");
   return `#:schema ./node_modules/tenon/tenon.schema.json
 [project]
@@ -184,7 +198,7 @@ allow = []
 
 # Databases and the like, which the app reaches through @tenon/sdk.
 [sidecars]
-# db = { run = "sql", url = "env:DATABASE_URL" }
+${isServed ? "" : "# "}db = { run = "sql", url = "env:DATABASE_URL" }
 `;
 }
 

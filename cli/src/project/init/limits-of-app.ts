@@ -54,6 +54,25 @@ const packages: readonly (readonly [name: RegExp, problem: string])[] = [
   [/^cloudflare:/, "is a module of Cloudflare Workers"],
 ];
 
+/** Packages over which an app reaches its database: those that open one, and Tenon's in their place. */
+const databases =
+  /^(?:pg|postgres|better-sqlite3|sqlite3|node:sqlite|bun:sqlite|@prisma\/client|typeorm|sequelize|drizzle-orm|kysely|@tenon\/sdk\/(?:drizzle|kysely))(?:\/|$)/;
+
+/** True when an import leads to a database. */
+export const usesDatabase = (sources: readonly Source[]): boolean =>
+  sources.some(({ imports }) => imports.some(({ specifier }) => databases.test(specifier)));
+
+/** Returns the folder that drizzle-kit writes to, as a finding: its own `migrate` needs a driver. */
+export function drizzleFolder(folder: string): Finding[] {
+  const file = ["ts", "js", "mjs"].map((end) => `drizzle.config.${end}`).find((name) => existsSync(join(folder, name)));
+  if (file === undefined) return [];
+  const [, out = "drizzle"] = /\bout\s*:\s*["']([^"']+)["']/.exec(readFileSync(join(folder, file), "utf8")) ?? [];
+  const command = `tenon migrate --folder ${out.replace(/^\.\//, "")}`;
+  return [
+    { place: file, problem: `\`${command}\` applies the files of drizzle-kit; its migrate and push need a driver` },
+  ];
+}
+
 /** A finding: its place, and what it means. */
 export interface Finding {
   readonly place: string;
@@ -132,13 +151,22 @@ const SECRET = /SECRET|TOKEN|KEY|PASSW|CREDENTIAL|PRIVATE|DATABASE_URL|DSN|AUTH/
  * The variables that files such as `.env` have. Those of examples, which everybody may read, are variables with these values, unless
  * they sound like secrets; all others are secrets, of which only the names are kept.
  */
-export function variablesOfFiles(folder: string): { env: Record<string, string>; secrets: string[] } {
+export function variablesOfFiles(folder: string): {
+  env: Record<string, string>;
+  secrets: string[];
+  /** The value of `DATABASE_URL`, if there is such a variable. */
+  databaseUrl: string | undefined;
+} {
   const examples = read(folder, ".env.example", ".env.sample", ".dev.vars.example");
   const env = Object.fromEntries(
     Object.entries(examples).filter(([name]) => !SECRET.test(name) && name !== "NODE_ENV"),
   );
-  const all = Object.keys({ ...examples, ...read(folder, ".dev.vars", ".env") });
-  return { env, secrets: all.filter((name) => env[name] === undefined && name !== "NODE_ENV" && name !== "PORT") };
+  const all = { ...examples, ...read(folder, ".dev.vars", ".env") };
+  return {
+    env,
+    secrets: Object.keys(all).filter((name) => env[name] === undefined && name !== "NODE_ENV" && name !== "PORT"),
+    databaseUrl: all["DATABASE_URL"],
+  };
 }
 
 function read(folder: string, ...files: string[]): Record<string, string> {
