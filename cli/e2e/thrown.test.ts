@@ -18,12 +18,21 @@ export default routes({
   fine: get("/fine", () => ok({})),
   read: get("/read", () => ok(find(7))),
   later: get("/later", async () => Promise.resolve(8).then(find).then(ok)),
+  lost: get("/lost", () => {
+    (async () => find(9))();
+    return ok({});
+  }),
 });
 `;
 
+interface Listed {
+  readonly path: string;
+  readonly recording: number | null;
+}
+
 test("shows the stack, mapped to the sources, to browsers alone", async () => {
   const at = await project("thrown", handler, `[server]\nport = ${await freePort()}\n`);
-  const { base, url } = await served(develop(at), "thrown");
+  const { base, url, services } = await served(develop(at), "thrown");
   const ask = (path: string, accept: string) =>
     send(base, { path: `/run/thrown${path}`, headers: [["accept", accept]] });
 
@@ -60,4 +69,18 @@ test("shows the stack, mapped to the sources, to browsers alone", async () => {
     await expect.poll(() => stack.textContent).toMatch(/at find\d* \(src\/handler\.ts:6:9\)/);
     expect(stack.textContent).toMatch(/\n\nsrc\/handler\.ts:6:9\n[\s\S]*\n> {4}6 \| {3}throw new RangeError/);
   }
+
+  // A rejection that nobody awaits is in the request's log, and the list has no assets of /docs.
+  expect((await send(url, { path: "/docs/swagger-ui.css" })).status).toBe(200);
+  expect((await ask("/lost", "application/json")).status).toBe(200);
+  const { requests } = (await send(services, { path: "/runtime" })).json() as { requests: Listed[] };
+  expect(requests.map(({ path }) => path.replace("/run/thrown", ""))).toEqual([
+    "/read",
+    "/fine",
+    "/read",
+    "/later",
+    "/lost",
+  ]);
+  const recorded = await send(services, { path: `/runtime/requests/${requests.at(-1)?.recording}` });
+  expect(recorded.body.toString()).toContain("Unhandled promise rejection: RangeError: no <b>order</b> 9");
 });

@@ -231,6 +231,11 @@ describe("a mistake is named with its place", () => {
     }
   });
 
+  test("with what a store in place of a sidecar's address has to be", () => {
+    const message = refusal(() => parse(`${minimal}[sidecars]\ndb = "postgres://db/shop"\n`));
+    expect(message).toContain('for this store itself write { run = "sql", url = "env:NAME" }');
+  });
+
   test("with the line itself", () => {
     expect(refusal(() => parse(`${minimal}[server]\n  prot = 1 # here\n`))).toBe(
       "tenon.toml:4:3: unknown key `prot` in [server]; did you mean `port`?\n  4 |   prot = 1 # here\n    |   ^^^^",
