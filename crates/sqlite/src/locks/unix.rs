@@ -15,6 +15,15 @@ pub(crate) enum Kind {
     Write,
 }
 
+/// The system's numbers.
+#[allow(clippy::cast_possible_truncation, reason = "the constants are small, and their types differ between systems")]
+mod number {
+    pub(super) const NONE: libc::c_short = libc::F_UNLCK as libc::c_short;
+    pub(super) const READ: libc::c_short = libc::F_RDLCK as libc::c_short;
+    pub(super) const WRITE: libc::c_short = libc::F_WRLCK as libc::c_short;
+    pub(super) const FROM_START: libc::c_short = libc::SEEK_SET as libc::c_short;
+}
+
 /// Sets or removes a lock; false when another one is in the way.
 pub(crate) fn set(file: &File, kind: Kind, start: i64, bytes: i64) -> io::Result<bool> {
     match control(file, libc::F_OFD_SETLK, kind, start, bytes) {
@@ -27,29 +36,22 @@ pub(crate) fn set(file: &File, kind: Kind, start: i64, bytes: i64) -> io::Result
 /// The lock that is in the way of a writer.
 pub(crate) fn held(file: &File, start: i64, bytes: i64) -> io::Result<Kind> {
     let found = control(file, libc::F_OFD_GETLK, Kind::Write, start, bytes)?;
-    Ok(match i32::from(found) {
-        libc::F_UNLCK => Kind::None,
-        libc::F_RDLCK => Kind::Read,
+    Ok(match found {
+        number::NONE => Kind::None,
+        number::READ => Kind::Read,
         _ => Kind::Write,
     })
 }
 
 fn control(file: &File, command: i32, kind: Kind, start: i64, bytes: i64) -> io::Result<libc::c_short> {
-    let of_kind = match kind {
-        Kind::None => libc::F_UNLCK,
-        Kind::Read => libc::F_RDLCK,
-        Kind::Write => libc::F_WRLCK,
-    };
     // SAFETY: all bytes zero are a valid `flock`.
     let mut lock: libc::flock = unsafe { std::mem::zeroed() };
-    #[allow(
-        clippy::cast_possible_truncation,
-        reason = "the constants are small, and their types differ between systems"
-    )]
-    {
-        lock.l_type = of_kind as libc::c_short;
-        lock.l_whence = libc::SEEK_SET as libc::c_short;
-    }
+    lock.l_type = match kind {
+        Kind::None => number::NONE,
+        Kind::Read => number::READ,
+        Kind::Write => number::WRITE,
+    };
+    lock.l_whence = number::FROM_START;
     (lock.l_start, lock.l_len) = (start, bytes);
     loop {
         // SAFETY: the descriptor is open, and the commands of locks take a pointer to a `flock`.
