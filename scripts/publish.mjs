@@ -5,17 +5,17 @@
 //   node scripts/publish.mjs --notes                      prints what CHANGELOG.md says about the version
 //
 // The folder has one folder for each platform, with its addon, and `engines` with the engine's machine code for all of them. `--dry-run`
-// packs and uploads nothing.
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+// packs and uploads nothing. TENON_SCOPE chooses the packages' scope (names.mjs).
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { suffixOf, targets } from "./cross/targets.mjs";
-import { nativePackages } from "./native-packages.mjs";
+import { publishedName } from "./names.mjs";
 import { pack } from "./packed.mjs";
 import { fail, root, run, say } from "./setup.mjs";
 import { writeThirdParty } from "./third-party.mjs";
-import { published, releasable } from "./version.mjs";
+import { releasable } from "./version.mjs";
 
 const { values, positionals } = parseArgs({
   options: {
@@ -57,12 +57,10 @@ try {
 }
 
 function publish() {
-  const others = published.filter((each) => each !== "bindings").map((each) => join(root, each));
-  const packages = [...nativePackages(addons, temporary, version, addNotices), ...others];
-  for (const each of packages) {
-    say(`Publishing ${JSON.parse(readFileSync(join(each, "package.json"), "utf8")).name} ${version}`);
+  for (const [name, tarball] of Object.entries(pack(addons, temporary, version, addNotices))) {
+    say(`Publishing ${publishedName(name)} ${version}`);
     const how = values["dry-run"] ? ["--dry-run"] : ["--provenance"];
-    run("npm", ["publish", "--access", "public", ...how], { cwd: each });
+    run("npm", ["publish", tarball, "--access", "public", ...how]);
   }
 }
 

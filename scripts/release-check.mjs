@@ -27,8 +27,9 @@ import { parseArgs } from "node:util";
 import { conditions, record } from "../bench/results.mjs";
 import { builtAddon, inspect } from "./cross/inspect.mjs";
 import { addonOf, hostTarget, suffixOf, targets } from "./cross/targets.mjs";
+import { publishedName } from "./names.mjs";
 import { pack } from "./packed.mjs";
-import { fail, root, run, say, setUp } from "./setup.mjs";
+import { fail, root, run, say, setUp, started } from "./setup.mjs";
 import { releasable } from "./version.mjs";
 
 const { values } = parseArgs({
@@ -65,23 +66,31 @@ const built = Object.keys(targets).filter((name) => existsSync(builtAddon(name))
 const inspected = built.map((name) => ({ name, ...inspect(name) }));
 
 const folder = mkdtempSync(join(tmpdir(), "tenon-release-"));
-const PATH = pathWithoutRust();
-const { HOME, NODE_EXTRA_CA_CERTS } = process.env;
+const isWindows = process.platform === "win32";
+const PATH = isWindows
+  ? [dirname(process.execPath), join(process.env.SystemRoot, "System32")].join(";")
+  : pathWithoutRust();
+// npm needs the folders of the user, and each program on Windows the system's.
+const kept = isWindows ? ["SystemRoot", "ComSpec", "TEMP", "USERPROFILE", "APPDATA", "LOCALAPPDATA"] : ["HOME"];
+const user = Object.fromEntries([...kept, "NODE_EXTRA_CA_CERTS"].map((name) => [name, process.env[name]]));
 // The same sources give the same bytes when the time of the build is the same.
 const SOURCE_DATE_EPOCH = "1700000000";
-const environment = { PATH, HOME, NODE_EXTRA_CA_CERTS, SOURCE_DATE_EPOCH, TENON_CACHE_DIR: join(folder, "cache") };
+const environment = { ...user, PATH, SOURCE_DATE_EPOCH, TENON_CACHE_DIR: join(folder, "cache") };
 const report = {};
 try {
   const serving = install("serving", ["tenon", "@tenon/native", platform]);
   const refused = failureOf(() => tenon(serving, ["build"], serving));
-  expect(refused.includes("npm install --save-dev @tenon/build"), `without @tenon/build it says: ${refused}`);
+  expect(
+    refused.includes(`npm install --save-dev ${publishedName("@tenon/build")}`),
+    `without @tenon/build it says: ${refused}`,
+  );
   expect(tenon(serving, ["--version"], serving).includes(version), "--version");
 
   const building = install("building", Object.keys(tarballs));
   tenon(building, ["new", "demo"], building);
   const project = join(building, "demo");
   const manifest = JSON.parse(readFileSync(join(project, "package.json"), "utf8"));
-  expect("@tenon/build" in manifest.devDependencies, "a new project depends on @tenon/build");
+  expect(publishedName("@tenon/build") in manifest.devDependencies, "a new project depends on @tenon/build");
 
   say("Building, and serving what was built with what only serves");
   report.firstBuildMs = time(() => tenon(building, ["build", "-r"], project));
@@ -98,7 +107,7 @@ try {
   report.firstStartCompilingMs = await serve(serving, ["run", component]);
 
   say("Building with an engine that is compiled here");
-  rmSync(join(building, "node_modules/@tenon/engine"), { recursive: true });
+  rmSync(join(building, "node_modules", publishedName("@tenon/engine")), { recursive: true });
   rmSync(environment.TENON_CACHE_DIR, { recursive: true, force: true });
   tenon(building, ["build", "-r"], project);
   expect(readFileSync(component).equals(fromPackage), "an engine that is compiled here gives the same component");
@@ -196,11 +205,16 @@ function tenon(place, args, cwd) {
 }
 
 function bin(place) {
-  return join(place, "node_modules/tenon/bin/tenon.js");
+  return join(place, "node_modules", publishedName("tenon"), "bin/tenon.js");
 }
 
 function command(program, args, cwd) {
-  return execFileSync(program, args, { cwd, env: environment, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+  return execFileSync(...started(program, args), {
+    cwd,
+    env: environment,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "pipe"],
+  });
 }
 
 function failureOf(act) {

@@ -2,10 +2,17 @@
 // result is newer than all of its sources. It uses only Node itself, because no package is installed yet.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export const root = fileURLToPath(new URL("..", import.meta.url));
+
+/** Returns how a command is started. On Windows `npm` is a script of the shell, which Node does not start. */
+export function started(command, args) {
+  if (command !== "npm" || process.platform !== "win32") return [command, args];
+  const cli = process.env.npm_execpath ?? join(dirname(process.execPath), "node_modules/npm/bin/npm-cli.js");
+  return [process.execPath, [cli, ...args]];
+}
 
 /** Runs a command in the clone. When it fails, ends this process with the command's exit code. */
 export function run(command, args, options = {}) {
@@ -15,7 +22,7 @@ export function run(command, args, options = {}) {
 
 /** Runs a command in the clone, and returns its exit code. */
 export function exitCode(command, args, options = {}) {
-  const { status, signal, error } = spawnSync(command, args, { cwd: root, stdio: "inherit", ...options });
+  const { status, signal, error } = spawnSync(...started(command, args), { cwd: root, stdio: "inherit", ...options });
   if (error?.code === "ENOENT") fail(`${command} is not installed`);
   if (error !== undefined) fail(`${command}: ${error.message}`);
   if (signal !== null) process.exit(130);

@@ -7,11 +7,12 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildSync } from "esbuild";
+import { started } from "../../scripts/setup.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const build = join(root, "build");
 
-execFileSync("npm", ["run", "build"], { cwd: root, stdio: ["ignore", 2, 2] });
+execFileSync(...started("npm", ["run", "build"]), { cwd: root, stdio: ["ignore", 2, 2] });
 for (const folder of ["dist", "guest", "viewer", "wit"]) rmSync(join(build, folder), { recursive: true, force: true });
 cpSync(join(root, "../wit"), join(build, "wit"), { recursive: true });
 for (const [from, to] of [

@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { TenonError } from "./errors.ts";
-import { buildPackage, isComplete, requireHere, requireIn, version } from "./package.ts";
+import { buildPackage, commandPackage, isComplete, requireHere, requireIn, version } from "./package.ts";
 
 /** The commands that need more than serving does. `mcp` builds, too, unless it passes messages on to a server. */
 const commands = new Set(["build", "dev", "mcp", "schema"]);
@@ -35,7 +35,7 @@ export async function mainOf(argv: readonly string[], folder: string = process.c
     throw new TenonError(
       "NO_BUILD",
       `${buildPackage} ${found.version} is installed, and this is tenon ${version}`,
-      `npm install --save-dev tenon@${found.version}, or ${buildPackage}@${version}`,
+      `npm install --save-dev ${commandPackage}@${found.version}, or ${buildPackage}@${version}`,
     );
   }
   const { main } = (await import(pathToFileURL(join(found.folder, "dist/main.js")).href)) as { main: Main };

@@ -3,6 +3,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { TenonError } from "./errors.ts";
 
+/** The package of the command, under the name of a clone. A release may rename it (`scripts/names.mjs`). */
+export const commandPackage: string = "tenon";
+
 /** The package for building. It has a copy of this code. */
 export const buildPackage = "@tenon/build";
 
@@ -62,13 +65,13 @@ export function openPackage(module: string | undefined): Package {
   try {
     const root = new URL("../", module);
     const manifest = JSON.parse(readFileSync(new URL("package.json", root), "utf8"));
-    if (manifest.name === "tenon" || manifest.name === buildPackage) return { root, manifest };
+    if (manifest.name === commandPackage || manifest.name === buildPackage) return { root, manifest };
   } catch {
     // The manifest is missing, or not Tenon's.
   }
   throw new TenonError(
     "BUNDLED",
-    "the package `tenon` was bundled into another file, where its addon and its other files are missing",
-    "keep it external (esbuild: --external:tenon; Vite: ssr.external; webpack: externals), and install it beside the bundle",
+    `the package \`${commandPackage}\` was bundled into another file, where its addon and its other files are missing`,
+    `keep it external (esbuild: --external:${commandPackage}; Vite: ssr.external; webpack: externals), and install it beside the bundle`,
   );
 }

@@ -4,9 +4,10 @@
 import { execFileSync, spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { publishedName } from "../names.mjs";
 
 const folder = process.argv[2];
-const tenon = join(folder, "node_modules/tenon/bin/tenon.js");
+const tenon = join(folder, "node_modules", publishedName("tenon"), "bin/tenon.js");
 const command = (args, cwd) => execFileSync(process.execPath, [tenon, ...args], { cwd, stdio: "inherit" });
 
 command(["--version"], folder);

@@ -12,6 +12,7 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { publishedName } from "../names.mjs";
 import { pack } from "../packed.mjs";
 import { fail, root, run, say, setUp } from "../setup.mjs";
 import { releasable } from "../version.mjs";
@@ -98,7 +99,8 @@ async function install(name, { os, cpu, libc }, here) {
   // npm looks at the options for another system only where a dependency is optional.
   const own = `@tenon/native-${suffixOf(name)}`;
   const { [own]: addon, ...others } = tarballs;
-  const manifest = { private: true, dependencies: others, optionalDependencies: { [own]: addon } };
+  const dependencies = Object.fromEntries(Object.entries(others).map(([each, file]) => [publishedName(each), file]));
+  const manifest = { private: true, dependencies, optionalDependencies: { [publishedName(own)]: addon } };
   writeFileSync(join(place, "package.json"), JSON.stringify(manifest));
   const system = [`--os=${os}`, `--cpu=${cpu}`, ...(libc === undefined ? [] : [`--libc=${libc}`])];
   run("npm", ["install", ...system, "--no-audit", "--no-fund", "--loglevel=error"], { cwd: place });

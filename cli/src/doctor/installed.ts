@@ -3,7 +3,7 @@
 import { buildPackageFrom } from "../building.ts";
 import type { TenonError } from "../errors.ts";
 import { native } from "../native.ts";
-import { buildPackage, isComplete, packageFolder, requiredNode, version } from "../package.ts";
+import { buildPackage, commandPackage, isComplete, packageFolder, requiredNode, version } from "../package.ts";
 import { engineVersion, installedVersion, wasmtimeVersion } from "../versions.ts";
 import { type Check, error, note, ok } from "./check.ts";
 
@@ -36,7 +36,7 @@ function addonCheck(): Check {
     return error(
       "addon",
       `@tenon/native ${installed}, which belongs to another version of tenon`,
-      `npm install tenon@${version}, or remove node_modules and install again`,
+      `npm install ${commandPackage}@${version}, or remove node_modules and install again`,
     );
   }
   return ok("addon", `@tenon/native ${installed ?? version} with wasmtime ${wasmtimeVersion}, for ${platform}`);

@@ -1,22 +1,22 @@
 /** The versions of packages that a new project depends on. */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve, sep } from "node:path";
-import { packageFolder, version } from "../package.ts";
+import { buildPackage, commandPackage, packageFolder, version } from "../package.ts";
 
 /** The packages that a project depends on. */
-const direct = ["tenon", "@tenon/sdk", "@tenon/build"] as const;
+const direct = [commandPackage, "@tenon/sdk", buildPackage];
 
-/** Tenon's packages and their dependencies; only packages outside a registry must be named one by one. */
-const all = [...direct, "@tenon/native", "@tenon/engine"] as const;
-
-/** Where the packages of a clone are, from this package's folder. */
-const clone: Record<(typeof all)[number], string> = {
-  tenon: ".",
-  "@tenon/sdk": "../ts-sdk",
-  "@tenon/build": "build",
-  "@tenon/native": "../bindings",
-  "@tenon/engine": "engine",
-};
+/**
+ * Tenon's packages and their dependencies, with their places in a clone from this package's folder. Only packages outside a registry must be
+ * named one by one.
+ */
+const all: readonly (readonly [name: string, place: string])[] = [
+  [commandPackage, "."],
+  ["@tenon/sdk", "../ts-sdk"],
+  [buildPackage, "build"],
+  ["@tenon/native", "../bindings"],
+  ["@tenon/engine", "engine"],
+];
 
 /**
  * The versions of Tenon's own packages in a new project's `package.json`: a project uses the same packages as the
@@ -37,7 +37,7 @@ function installedFromFiles(folder: string): Record<string, string> | undefined 
   const root = dirname(modules);
   // The addon's package for this platform, which `@tenon/native` of a release names.
   const platform = Object.keys(packages).flatMap((path) => /^node_modules\/(@tenon\/native-.*)$/.exec(path)?.[1] ?? []);
-  const names = [...all, ...platform];
+  const names = [...all.map(([name]) => name), ...platform];
   const specs = names.map((name) => {
     const resolved = packages[`node_modules/${name}`]?.resolved;
     if (resolved?.startsWith("file:") !== true) return undefined;
@@ -49,7 +49,7 @@ function installedFromFiles(folder: string): Record<string, string> | undefined 
 
 function inClone(folder: string): Record<string, string> | undefined {
   if (folder.includes(`${sep}node_modules${sep}`)) return undefined;
-  const entries = all.map((name) => [name, resolve(folder, clone[name])] as const);
+  const entries = all.map(([name, place]) => [name, resolve(folder, place)] as const);
   if (!entries.every(([, path]) => existsSync(join(path, "package.json")))) return undefined;
   return Object.fromEntries(entries.map(([name, path]) => [name, `file:${path}`]));
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { defaultCacheFolder } from "../cache-folder.ts";
 import { TenonError } from "../errors.ts";
-import { isComplete, packageFolder } from "../package.ts";
+import { commandPackage, isComplete, packageFolder } from "../package.ts";
 
 let component: Promise<Buffer> | undefined;
 
@@ -25,7 +25,11 @@ async function open(): Promise<Buffer> {
   const shipped = await readFile(join(packageFolder, "sandbox.wasm")).catch(() => undefined);
   if (shipped !== undefined) return shipped;
   if (!isComplete)
-    throw new TenonError("NO_BUILD", "the package `tenon` lacks its file sandbox.wasm", "install it again");
+    throw new TenonError(
+      "NO_BUILD",
+      `the package \`${commandPackage}\` lacks its file sandbox.wasm`,
+      "install it again",
+    );
   // By its path, so that a bundler of an app does not follow it into the packages for building.
   const builder = pathToFileURL(join(packageFolder, "dist/build/sandbox.js")).href;
   const { buildSandbox } = (await import(builder)) as typeof import("../build/sandbox.ts");

@@ -5,6 +5,9 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { TestSidecar } from "./sidecars.ts";
 
+/** The package of the command, under the name of a clone. A release may rename it (`scripts/names.mjs`). */
+const commandPackage: string = "tenon";
+
 /** The part of `@tenon/native` that is used. */
 interface Native {
   readonly Sidecar: {
@@ -45,7 +48,7 @@ export function sqlite(folder?: string): TestSidecar {
 function load(): Native {
   const places = [join(process.cwd(), "package.json"), import.meta.url];
   for (const place of places) {
-    for (const through of [undefined, "tenon"]) {
+    for (const through of [undefined, commandPackage]) {
       try {
         const own = createRequire(place);
         const from = through === undefined ? own : createRequire(own.resolve(through));
@@ -56,5 +59,5 @@ function load(): Native {
       }
     }
   }
-  throw new Error("sqlite: the package tenon, which has the database, must be installed");
+  throw new Error(`sqlite: the package ${commandPackage}, which has the database, must be installed`);
 }

@@ -18,9 +18,14 @@ const MAX_SEGMENTS: usize = 4_000_000;
 /// The script that calls the bundle, which has a map of its own or none.
 const GLUE: &str = "__bindings.js";
 
-/// Folders of the code that Tenon adds to a module: installed, and in a clone.
-const OF_TENON: [&str; 7] = [
-    "node_modules/@tenon/",
+/// The scope of Tenon's packages. A release may choose another one (`scripts/names.mjs`).
+const SCOPE: &str = match option_env!("TENON_SCOPE") {
+    Some(scope) if !scope.is_empty() => scope,
+    _ => "@tenon",
+};
+
+/// Folders of the code that Tenon adds to a module, in a clone.
+const OF_TENON: [&str; 6] = [
     "ts-sdk/dist/",
     "ts-sdk/src/",
     "guest/src/entry/",
@@ -28,6 +33,12 @@ const OF_TENON: [&str; 7] = [
     "guest/src/platform/",
     "guest/src/polyfills/",
 ];
+
+/// Reports whether a source is in one of Tenon's packages.
+fn is_installed(source: &str) -> bool {
+    let inside = source.rsplit_once("node_modules/").and_then(|(_, package)| package.strip_prefix(SCOPE));
+    inside.is_some_and(|rest| rest.starts_with('/'))
+}
 
 /// The map beside a component, read when the first stack is logged. Without one, stacks stay as they are.
 pub(crate) struct SourceMap {
@@ -109,7 +120,7 @@ impl SourceMap {
         };
         self.position(line, column).is_some_and(|place| {
             let is_in = |folder: &str| place.contains(folder);
-            place.starts_with("tenon-") || OF_TENON.into_iter().any(is_in)
+            place.starts_with("tenon-") || OF_TENON.into_iter().any(is_in) || is_installed(&place)
         })
     }
 
