@@ -34,19 +34,20 @@ if (values.notes) {
 const [folder] = positionals;
 if (folder === undefined) fail("name the folder with what the platforms' jobs made");
 
-const platforms = readdirSync(resolve(folder));
-if (!platforms.includes("engines")) fail(`${folder} must have the folder "engines"`);
+const given = readdirSync(resolve(folder));
+if (!given.includes("engines")) fail(`${folder} must have the folder "engines"`);
 const engines = join(root, "cli/engine/engines");
 rmSync(engines, { recursive: true, force: true });
 mkdirSync(engines, { recursive: true });
 const addons = {};
 const temporary = mkdtempSync(join(tmpdir(), "tenon-publish-"));
 try {
-  for (const platform of platforms) {
+  for (const engine of filesIn(resolve(folder, "engines")).filter((file) => file.endsWith(".br")))
+    copyFileSync(engine, join(engines, basename(engine)));
+  for (const platform of Object.keys(targets)
+    .map(suffixOf)
+    .filter((each) => given.includes(each))) {
     const found = filesIn(resolve(folder, platform));
-    for (const engine of found.filter((file) => file.endsWith(".br")))
-      copyFileSync(engine, join(engines, basename(engine)));
-    if (platform === "engines") continue;
     addons[platform] =
       found.find((file) => file.endsWith(`tenon.${platform}.node`)) ?? fail(`${platform} must have an addon`);
   }

@@ -4,7 +4,7 @@
 //
 // - load: the addon and the file itself (inspect.mjs), and the engine's revision.
 // - install: `npm install` of the packed packages, `tenon new`, `build`, `run` and one request.
-// - suites: end-to-end tests of routes, exchange, streams, faults and embedding.
+// - suites: end-to-end tests (suites.mjs).
 // - image: the static program of deploy/Containerfile.static in a root of its own, from `build.mjs --server`; for musl.
 // - units, isolation: the crates that depend on the system, and a short comparison of instances, from `build.mjs --tests`.
 //
@@ -17,9 +17,8 @@ import { pack } from "../packed.mjs";
 import { fail, root, run, say, setUp } from "../setup.mjs";
 import { releasable } from "../version.mjs";
 import { builtAddon, inspect } from "./inspect.mjs";
+import { building, running } from "./suites.mjs";
 import { addonOf, crates, suffixOf, targets } from "./targets.mjs";
-
-const suites = ["routes", "exchange", "streams", "faults", "embedding"].map((name) => `cli/e2e/${name}.test.ts`);
 
 const parts = { load, install, image, units, suites: endToEnd, isolation };
 const { values, positionals } = parseArgs({
@@ -75,16 +74,10 @@ async function prepare({ os, cpu }) {
 
 async function endToEnd(name, target, here) {
   await prepare(target);
-  // Vitest's set-up builds the components, and the tests are left to the other machine.
-  run("npx", ["vitest", "run", "--project", "e2e", "--passWithNoTests", "-t", "none of them", suites[0]], {
-    stdio: ["ignore", "ignore", "inherit"],
-  });
+  run(process.execPath, building, { stdio: ["ignore", "ignore", "inherit"] });
   addonIn(here, name);
-  // Other servers than Tenon's, and components with another engine, are not the target's.
-  const ours = "^(?!.*(?:jco serve|wasmtime serve|made by componentize-js))";
-  must(here, "node", ["node_modules/vitest/vitest.mjs", "run", "--project", "e2e", "-t", ours, ...suites], {
-    env: { CI: "true", TENON_LEAVE_OUT: "wasmtime", NO_COLOR: "1" },
-  });
+  const { args, env } = running();
+  must(here, "node", args, { env });
 }
 
 /** Installs packed packages here for the other system, and uses them there as a newcomer does. */

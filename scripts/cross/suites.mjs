@@ -1,0 +1,45 @@
+// End-to-end suites of what depends on the system: routes, exchange, streams, faults and embedding.
+//
+//   node scripts/cross/suites.mjs build           builds their components, which are the same for every system
+//   node scripts/cross/suites.mjs list            prints the folders of the components
+//   node scripts/cross/suites.mjs run [<suite>...]
+//
+// `run` needs the addon in bindings/, and the components.
+import { pathToFileURL } from "node:url";
+import { exitCode, fail } from "../setup.mjs";
+
+const suites = ["routes", "exchange", "streams", "faults", "embedding"];
+
+/** Folders of a tree with components, as patterns. */
+const built = [
+  "cli/e2e/fixtures/*/dist",
+  "cli/e2e/.tenon/reference/*/dist",
+  "examples/hello/dist",
+  "ts-sdk/test/openapi/every/dist",
+];
+
+const vitest = ["node_modules/vitest/vitest.mjs", "run", "--project", "e2e"];
+const files = (names) => names.map((name) => `cli/e2e/${name}.test.ts`);
+
+/** Arguments of Node that build the components: Vitest's set-up does, and no test runs. */
+export const building = [...vitest, "--passWithNoTests", "-t", "none of them", ...files(suites.slice(0, 1))];
+
+/** Returns the arguments and variables of Node that run suites. Other servers than Tenon's, and components with another engine, are left out. */
+export function running(names = suites) {
+  const ours = "^(?!.*(?:jco serve|wasmtime serve|made by componentize-js))";
+  return {
+    args: [...vitest, "-t", ours, ...files(names)],
+    env: { CI: "true", TENON_LEAVE_OUT: "wasmtime", NO_COLOR: "1" },
+  };
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
+  const [command, ...names] = process.argv.slice(2);
+  for (const name of names) if (!suites.includes(name)) fail(`${name} must be one of ${suites.join(", ")}`);
+  if (command === "list") console.log(built.join("\n"));
+  else if (command === "build") process.exit(exitCode(process.execPath, building));
+  else if (command === "run") {
+    const { args, env } = running(names.length > 0 ? names : suites);
+    process.exit(exitCode(process.execPath, args, { env: { ...process.env, ...env } }));
+  } else fail("name a command: build, list or run");
+}
