@@ -7,8 +7,6 @@ pub(crate) const NOMEM: i32 = 7;
 pub(crate) const IOERR: i32 = 10;
 pub(crate) const FULL: i32 = 13;
 pub(crate) const CANTOPEN: i32 = 14;
-/// Here the answer for a chunk of shared memory that does not exist yet.
-pub(crate) const EMPTY: i32 = 16;
 pub(crate) const TOOBIG: i32 = 18;
 pub(crate) const ROW: i32 = 100;
 pub(crate) const DONE: i32 = 101;
@@ -20,8 +18,6 @@ pub(crate) const IOERR_UNLOCK: i32 = IOERR | (8 << 8);
 pub(crate) const IOERR_DELETE: i32 = IOERR | (10 << 8);
 pub(crate) const IOERR_LOCK: i32 = IOERR | (15 << 8);
 pub(crate) const IOERR_SHMOPEN: i32 = IOERR | (18 << 8);
-pub(crate) const IOERR_SHMSIZE: i32 = IOERR | (19 << 8);
-pub(crate) const IOERR_SHMLOCK: i32 = IOERR | (20 << 8);
 pub(crate) const IOERR_SHMMAP: i32 = IOERR | (21 << 8);
 pub(crate) const IOERR_DELETE_NOENT: i32 = IOERR | (23 << 8);
 
@@ -37,11 +33,6 @@ pub(crate) const LOCK_SHARED: i32 = 1;
 pub(crate) const LOCK_RESERVED: i32 = 2;
 pub(crate) const LOCK_PENDING: i32 = 3;
 pub(crate) const LOCK_EXCLUSIVE: i32 = 4;
-
-pub(crate) const SHM_UNLOCK: i32 = 1;
-pub(crate) const SHM_EXCLUSIVE: i32 = 8;
-/// Number of locks on shared memory.
-pub(crate) const SHM_LOCKS: i32 = 8;
 
 pub(crate) const STMTSTATUS_REPREPARE: i32 = 5;
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// Permissions of a new file: it inherits those of its folder.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Mode;
+pub(crate) struct Mode(());
 
 /// Returns the permissions of a file.
 pub(super) fn mode_of(_: &Path) -> Option<Mode> {

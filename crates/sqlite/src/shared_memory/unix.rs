@@ -13,9 +13,19 @@ use crate::codes;
 use crate::files::Mode;
 use crate::locks::{self, Kind};
 
+/// The answer for a chunk that does not exist yet.
+const EMPTY: i32 = 16;
+const IOERR_SHMSIZE: i32 = codes::IOERR | (19 << 8);
+const IOERR_SHMLOCK: i32 = codes::IOERR | (20 << 8);
+
+const UNLOCK: i32 = 1;
+const EXCLUSIVE: i32 = 8;
+/// Number of locks on shared memory.
+const LOCKS: i32 = 8;
+
 /// The bytes that SQLite locks in the file (`sqlite3.c`, `UNIX_SHM_BASE` and `UNIX_SHM_DMS`).
 const BASE: i64 = 120;
-const ALIVE: i64 = BASE + codes::SHM_LOCKS as i64;
+const ALIVE: i64 = BASE + LOCKS as i64;
 
 /// Bytes of a page on most systems. On others it divides the size of a page.
 const PAGE: u64 = 4096;
@@ -59,19 +69,19 @@ impl SharedMemory {
     }
 
     /// Maps a chunk at an address, which must be the page-aligned start of [`CHUNK`] bytes. Without `extend`, a chunk that does
-    /// not exist yet is the error [`codes::EMPTY`].
+    /// not exist yet is the error [`EMPTY`].
     ///
     /// # Safety
     ///
     /// The bytes at `at` belong to the instance, and nothing else refers to them until [`SharedMemory::unmap`].
     pub(crate) unsafe fn map(&mut self, chunk: usize, at: *mut u8, extend: bool) -> Result<(), i32> {
         let (start, end) = ((chunk * CHUNK) as u64, ((chunk + 1) * CHUNK) as u64);
-        let size = self.file.metadata().map_err(|_| codes::IOERR_SHMSIZE)?.len();
+        let size = self.file.metadata().map_err(|_| IOERR_SHMSIZE)?.len();
         if size <= start && !extend {
-            return Err(codes::EMPTY);
+            return Err(EMPTY);
         }
         if size < end {
-            allocate(&self.file, size, end).map_err(|_| codes::IOERR_SHMSIZE)?;
+            allocate(&self.file, size, end).map_err(|_| IOERR_SHMSIZE)?;
         }
         let (access, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED | MapFlags::FIXED);
         // SAFETY: the caller promises that the address is the instance's, and the file is as long as the mapping.
@@ -96,12 +106,12 @@ impl SharedMemory {
 
     /// Locks or unlocks `count` of the file's eight locks.
     pub(crate) fn lock(&self, first: i32, count: i32, flags: i32) -> i32 {
-        if first < 0 || count < 1 || first.saturating_add(count) > codes::SHM_LOCKS {
-            return codes::IOERR_SHMLOCK;
+        if first < 0 || count < 1 || first.saturating_add(count) > LOCKS {
+            return IOERR_SHMLOCK;
         }
         let kind = match flags {
-            _ if flags & codes::SHM_UNLOCK != 0 => Kind::None,
-            _ if flags & codes::SHM_EXCLUSIVE != 0 => Kind::Write,
+            _ if flags & UNLOCK != 0 => Kind::None,
+            _ if flags & EXCLUSIVE != 0 => Kind::Write,
             _ => Kind::Read,
         };
         // The kernel orders the accesses of other processes; this is for those of this one.
@@ -109,7 +119,7 @@ impl SharedMemory {
         match locks::set(&self.file, kind, BASE + i64::from(first), count.into()) {
             Ok(true) => codes::OK,
             Ok(false) => codes::BUSY,
-            Err(_) => codes::IOERR_SHMLOCK,
+            Err(_) => IOERR_SHMLOCK,
         }
     }
 }
