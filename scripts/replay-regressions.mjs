@@ -1,0 +1,83 @@
+// Records requests to `examples/shop` once; then changes the shop in many ways (replay/regressions.mjs), builds each, and compares it with the
+// recordings by `tenon replay --against`: each regression must be found, and no refactoring may be reported.
+//
+//   npm run build && node scripts/replay-regressions.mjs [--requests 300] [--seed 1] [--only "a lost await"] [--verbose]
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { report } from "../cli/dist/commands/replay.js";
+import { Replayer } from "../cli/dist/replay/replayer.js";
+import { record } from "./replay/record.mjs";
+import { refactorings, regressions } from "./replay/regressions.mjs";
+import { build, replace } from "./replay/server.mjs";
+import { unsigned } from "./replay/shop.mjs";
+import { fail, root, say } from "./setup.mjs";
+
+const { values } = parseArgs({
+  options: {
+    requests: { type: "string", default: "300" },
+    seed: { type: "string", default: "1" },
+    only: { type: "string" },
+    verbose: { type: "boolean", default: false },
+  },
+});
+const [count, seed] = [Number(values.requests), Number(values.seed)];
+const folder = join(root, "target/replay", `regressions-${seed}`);
+mkdirSync(folder, { recursive: true });
+
+say(`Recording ${count} requests to the shop`);
+const shop = build("examples/shop", join(folder, "shop"), unsigned);
+const { server } = await record(join(folder, "server"), { shop }, { count, seed, atOnce: 4, isSigned: false });
+const tapes = server.files().map((name) => readFileSync(join(server.recordings, name)));
+if (server.leftOut.size > 0) fail(`requests were not recorded: ${[...server.leftOut.values()].join(", ")}`);
+
+const all = [
+  ...regressions.map(([name, file, from, to, more]) => ({
+    name,
+    isRegression: true,
+    edits: { [file]: [[from, to], ...(Array.isArray(more) ? [more] : [])] },
+    gap: more?.gap,
+  })),
+  ...refactorings.map(([name, edits]) => ({ name, isRegression: false, edits })),
+].filter(({ name }) => values.only === undefined || values.only === name);
+if (all.length === 0) fail(`there is no change ${values.only}`);
+
+say(`Comparing ${all.length} changes with ${tapes.length} recordings`);
+const wrong = [];
+for (const { name, isRegression, edits, gap } of all) {
+  const component = build("examples/shop", join(folder, "changed"), (copy) => {
+    unsigned(copy);
+    for (const [file, texts] of Object.entries(edits)) {
+      for (const [from, to] of texts) replace(join(copy, file), from, to);
+    }
+  });
+  const replayer = new Replayer();
+  let found;
+  try {
+    for (const [at, tape] of tapes.entries()) {
+      const replayed = await replayer.against(tape, component);
+      if (replayed.verdict === "same") continue;
+      found = { at, lines: report("", replayed) };
+      break;
+    }
+  } finally {
+    replayer.close();
+  }
+  const told =
+    found === undefined
+      ? "same"
+      : `${found.lines[0].slice(2)}: ${found.lines
+          .slice(1)
+          .map((line) => line.trim())
+          .join("; ")}`;
+  const isRight = (found !== undefined) === (isRegression && gap === undefined);
+  if (!isRight) wrong.push(name);
+  const mark = isRight ? (gap === undefined ? "" : `, because it does not compare ${gap}`) : ", which is WRONG";
+  console.log(
+    `${isRegression ? "regression" : "refactoring"} ${name}: ${values.verbose ? told : told.slice(0, 160)}${mark}`,
+  );
+}
+const gaps = all.filter(({ gap }) => gap !== undefined).length;
+const count_ = (is) => all.filter(({ isRegression, gap }) => isRegression === is && gap === undefined).length;
+if (wrong.length > 0) fail(`not as it must be (--seed ${seed}): ${wrong.join(", ")}`);
+console.log(`${count_(true)} regressions are found, ${gaps} are not yet; ${count_(false)} refactorings are the same`);
