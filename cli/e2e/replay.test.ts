@@ -102,8 +102,31 @@ test("a program records as the command does, and refuses wrong options", async (
   const [name] = (await readdir(own)).filter((each) => each.endsWith(".tape"));
   expect((await readFile(join(own, name as string))).includes("CANARY")).toBe(false);
   expect(command("replay", join(own, name as string), "--module", hello).status).toBe(0);
+
+  // In the project of its sources, the values at a line.
+  const until = (...args: string[]) =>
+    spawnSync(process.execPath, [tenon, "replay", join(own, name as string), ...args], {
+      cwd: helloProject,
+      encoding: "utf8",
+    });
+  const line =
+    (await readFile(join(helloProject, "src/handler.ts"), "utf8"))
+      .split("\n")
+      .findIndex((text) => text.includes("ok({ greeting:")) + 1;
+  const found = until("--until", `src/handler.ts:${line}`, "--print", "path.name, [path.name.length]");
+  expect([found.stdout, found.stderr]).toEqual([
+    `${name}: src/handler.ts:${line} was reached once\n    1  path.name = "you"\n       [path.name.length] = [3]\n`,
+    "",
+  ]);
+  const changed = until("--until", `src/handler.ts:${line}`, "--print", "fetch('http://a')");
+  expect([changed.status, changed.stderr]).toEqual([
+    2,
+    expect.stringContaining("--print must not change what the request does"),
+  ]);
+  const never = until("--until", "src/handler.ts:1", "--json");
+  expect([never.status, JSON.parse(never.stdout)]).toEqual([1, expect.objectContaining({ reached: 0, near: [line] })]);
   const wrong = Runtime.create({ modules: [hello], record: { folder: own, share: 2, mask: ["#card"] } });
-  await expect(wrong).rejects.toThrow(/`record.share` must be a number from 0 to 1[\s\S]*`record.mask` has "#card"/);
+  await expect(wrong).rejects.toThrow(/`record.share` must be a number from 0 to 1[\s\S]*`record.mask` has an entry/);
 });
 
 test("a server that is killed leaves recordings that can be read", async () => {

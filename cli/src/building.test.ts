@@ -14,6 +14,8 @@ test("tenon mcp builds, in the folder of its project, unless it passes messages 
   expect(isBuilding("mcp", ["-H", "a: b", "--project", "/shop"])).toBe(true);
   expect(isBuilding("mcp", ["--url", "http://127.0.0.1:3000/run/shop/mcp"])).toBe(false);
   expect(isBuilding("mcp", ["--url=http://127.0.0.1:3000/run/shop/mcp"])).toBe(false);
+  expect(isBuilding("replay", ["a.tape", "--until", "src/a.ts:1"])).toBe(true);
+  expect(isBuilding("replay", ["a.tape", "--json"])).toBe(false);
   expect(isBuilding("run", ["shop.wasm"])).toBe(false);
   for (const args of [["--project", "/shop"], ["--project=/shop"], ["-C", "/shop"], ["-C/shop"]])
     expect(projectOf("mcp", ["-q", ...args], "/projects")).toBe("/shop");

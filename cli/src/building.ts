@@ -9,7 +9,10 @@ import { parseArgs } from "node:util";
 import { TenonError } from "./errors.ts";
 import { buildPackage, commandPackage, isComplete, requireHere, requireIn, version } from "./package.ts";
 
-/** The commands that need more than serving does. `mcp` builds, too, unless it passes messages on to a server. */
+/**
+ * The commands that need more than serving does. `mcp` builds, too, unless it passes messages on to a server, and `replay` with a line of
+ * the sources.
+ */
 const commands = new Set(["build", "dev", "mcp", "schema"]);
 
 /** Runs a command line. */
@@ -44,6 +47,7 @@ export async function mainOf(argv: readonly string[], folder: string = process.c
 
 /** Returns true when a command line needs the package. @internal */
 export function isBuilding(command: string, args: readonly string[]): boolean {
+  if (command === "replay") return args.some((each) => /^--until(=|$)/.test(each));
   return commands.has(command) && !(command === "mcp" && mcpOptions(args).url !== undefined);
 }
 

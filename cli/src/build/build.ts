@@ -6,7 +6,7 @@ import { systemReason, TenonError } from "../errors.ts";
 import { fromNative, native } from "../native.ts";
 import { type Project, sourceHint } from "../project/project.ts";
 import { formatBytes, type Terminal } from "../terminal.ts";
-import { type Bundle, bundle } from "./bundle.ts";
+import { type Bundle, bundle, type Probes } from "./bundle.ts";
 import { prepareEngine } from "./engine.ts";
 import { BuildEnvironment, ReadsEnvironment } from "./environment.ts";
 import { isHostCall } from "./explain.ts";
@@ -30,6 +30,8 @@ export interface BuildOptions {
    * false then.
    */
   readonly read?: (files: readonly string[], isWhole: boolean) => void;
+  /** The probes of `tenon replay --until`. */
+  readonly probes?: Probes;
 }
 
 /** A file that was written. */
@@ -65,6 +67,7 @@ export async function buildProject(project: Project, options: BuildOptions, term
     host: options.reference === true ? "reference" : "engine",
     checkResponses: options.checkResponses === true,
     ...(lookups && { lookups }),
+    ...(options.probes && { probes: options.probes }),
   } as const;
   let bundled: Bundle = await terminal.step(
     "Bundle",

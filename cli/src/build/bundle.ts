@@ -1,6 +1,7 @@
 /** The first step of a build: esbuild makes one ES module from the handler module and its imports. */
 import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
+import type { Probing } from "@tenon/guest/entry/until";
 import type { LinkedModule } from "@tenon/native";
 import { type Imports, importsOf } from "@tenon/sdk/import-circle";
 import { type BuildResult, build, type Message, type Metafile } from "esbuild";
@@ -60,6 +61,17 @@ export interface BundleOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Notes the files that the bundle depends on. */
   readonly lookups?: Lookups;
+  /** The probes of `tenon replay --until`. */
+  readonly probes?: Probes;
+}
+
+/** A source file that is bundled with probes. */
+export interface Probes {
+  /** Absolute. */
+  readonly file: string;
+  /** Returns the text of the file with its probes; called when the handler imports the file. */
+  readonly text: () => string;
+  readonly settings: Probing;
 }
 
 /**
@@ -81,8 +93,8 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
     const text = await readFile(project.source, "utf8").catch(() => "");
     injections.sdkParts.addFrom(text);
     let entry: Entry = {
-      contents: entryModule(handler, options.checkResponses, host),
-      toolsOf: (tools) => entryModule(handler, options.checkResponses, host, tools),
+      contents: entryModule(handler, options.checkResponses, host, {}, options.probes?.settings),
+      toolsOf: (tools) => entryModule(handler, options.checkResponses, host, tools, options.probes?.settings),
       guard: text.includes("addEventListener") ? `import ${JSON.stringify(refuseListeners)};\n` : "",
     };
     let result = await bundled(project, file, entry, options, injections, linked).catch((error) => {
@@ -90,7 +102,7 @@ export async function bundle(project: Project, options: BundleOptions): Promise<
       if (!lacksDefault(error)) throw error;
     });
     if (result === undefined || !hasRoutes(result.metafile)) {
-      entry = { contents: fetchEntryModule(handler, host), guard: "" };
+      entry = { contents: fetchEntryModule(handler, host, options.probes?.settings), guard: "" };
       result = await bundled(project, file, entry, options, injections, linked);
     }
     while (await injections.add(project.folder, file, result.metafile))
@@ -162,7 +174,7 @@ async function bundleOnce(
   project: Project,
   file: string,
   entry: Entry,
-  { minify, checkResponses, environment, lookups, host = "engine" }: BundleOptions,
+  { minify, checkResponses, environment, lookups, probes, host = "engine" }: BundleOptions,
   injections: Injections,
   linked: LinkedModules,
 ): Promise<BuildResult<{ metafile: true }>> {
@@ -196,7 +208,7 @@ async function bundleOnce(
       intl(injections, project.folder),
       injections.sdkParts.plugin,
       linked.plugin,
-      sources(injections, project.folder),
+      sources(injections, project.folder, probes),
     ],
     // Packages choose their checks and messages by it, as bundlers define it.
     define: {

@@ -1,4 +1,6 @@
 /** The generated entry of a bundle, which connects the handler module with the component's exports. */
+
+import type { Probing } from "@tenon/guest/entry/until";
 import type { ToolTable } from "@tenon/sdk/openapi";
 import { thrownPage } from "../dev/error-page.ts";
 
@@ -57,11 +59,13 @@ const rehearseAll = async (request) => {
  *
  * @param handle the function that answers a request, as an expression in the entry
  */
-const connect = (handle: string) => `globalThis[environmentKey] = getEnvironment;
+const connect = (handle: string, probing?: Probing) => `globalThis[environmentKey] = getEnvironment;
 delete globalThis[buildingKey];
 const handle = ${handle};
 ${rehearsal}
-export const handler = {
+${probing === undefined ? "" : `const until = ${JSON.stringify(probing)};\n`}export const handler = ${watched(
+  probing,
+  `{
   handle(request) {
     if (!isRehearsed && request.method === WARM_UP && request.body === undefined) {
       isRehearsed = true;
@@ -69,8 +73,19 @@ export const handler = {
     }
     return handle(request);
   },
-};
-export const streams = streamsOf(handle);`;
+}`,
+  "(request) => request.method === WARM_UP && request.body === undefined",
+)};
+export const streams = ${watched(probing, "streamsOf(handle)")};`;
+
+const importWatch = (probing?: Probing) =>
+  probing === undefined ? "" : 'import { watch } from "tenon-entry:until.js";\n';
+
+/** An object of functions for the host, with the probes of a build for `tenon replay --until` around them. */
+function watched(probing: Probing | undefined, exports: string, isRehearsal?: string): string {
+  if (probing === undefined) return exports;
+  return `watch(until, ${exports}${isRehearsal === undefined ? "" : `, ${isRehearsal}`})`;
+}
 
 /**
  * Writes the module that is componentized: it connects the handler module's export with the world `streaming-glue`. A route
@@ -86,6 +101,7 @@ export function entryModule(
   checkResponses: boolean,
   host: HostName,
   { tools, error }: ToolsOrError = {},
+  probing?: Probing,
 ): string {
   const handle = checkResponses
     ? `watchThrown((request) => app.handle(request, { checkResponse }), ${JSON.stringify(thrownPage())})`
@@ -94,7 +110,7 @@ export function entryModule(
 import { getEnvironment } from "${hosts[host]}";
 import { ${checkResponses ? "checkResponse, " : ""}rehearse, warmUp } from "@tenon/sdk";
 ${imports}
-${checkResponses ? 'import { watchThrown } from "tenon-entry:watch-thrown.js";\n' : ""}${tools?.code ? codeMode : ""}import app from ${JSON.stringify(source)};
+${importWatch(probing)}${checkResponses ? 'import { watchThrown } from "tenon-entry:watch-thrown.js";\n' : ""}${tools?.code ? codeMode : ""}import app from ${JSON.stringify(source)};
 
 ${refuseUnless("app?.[appKey] === true")}
 // The bare name of console would add the methods that format.
@@ -116,23 +132,23 @@ if (lost.length > 0) {
 ${tools === undefined ? "" : `const tools = ${JSON.stringify(tools)};\nglobalThis[toolsKey] = () => tools;\n`}${
   error === undefined ? "" : `if (app.mcp !== undefined) throw new Error(${JSON.stringify(error)});\n`
 }
-${connect(handle)}
+${connect(handle, probing)}
 warmUp(app);
 `;
 }
 
 /** Writes the same for a module that may speak `fetch`, as Hono's apps do, instead of exporting an app of `routes`. */
-export function fetchEntryModule(source: string, host: HostName): string {
+export function fetchEntryModule(source: string, host: HostName, probing?: Probing): string {
   return `
 import { getEnvironment } from "${hosts[host]}";
 import { appOf, fetchHandler, rehearse } from "@tenon/sdk/fetch";
 ${imports}
-import * as handlerModule from ${JSON.stringify(source)};
+${importWatch(probing)}import * as handlerModule from ${JSON.stringify(source)};
 
 const app = appOf(handlerModule.default);
 // A library may bring the SDK inside its own bundle.
 const isApp = app?.[appKey] === true;
 ${refuseUnless('isApp || typeof app?.fetch === "function"')}
-${connect("isApp ? (request) => app.handle(request) : fetchHandler(app)")}
+${connect("isApp ? (request) => app.handle(request) : fetchHandler(app)", probing)}
 `;
 }

@@ -5,6 +5,7 @@ import { dirname, extname, join, relative } from "node:path";
 import type { Loader, PartialMessage, Plugin } from "esbuild";
 import { systemReason } from "../errors.ts";
 import { type Absent, absentUses } from "./absent.ts";
+import type { Probes } from "./bundle.ts";
 import type { Injections } from "./injections.ts";
 import { packageNameOf } from "./packages.ts";
 import { SdkNames, usesSdk } from "./sdk-names.ts";
@@ -15,7 +16,7 @@ import { withoutDocs } from "./strip-docs.ts";
  * its place, for error messages and the source map. Using a feature that the engine lacks is an error in a module of
  * the project. In a package it is a warning, because packages contain code that a handler never reaches.
  */
-export function sources(injections: Injections, project: string): Plugin {
+export function sources(injections: Injections, project: string, probes?: Probes): Plugin {
   return {
     name: "sources",
     setup({ onLoad, resolve }) {
@@ -46,8 +47,9 @@ export function sources(injections: Injections, project: string): Plugin {
           if (packageName === undefined || !isWarning) injections.warn(`${place}: ${text}; ${remedy}`);
         }
         // esbuild itself loads unchanged files, because it applies a package's settings for them.
-        if (!ofSdk) return packageName === undefined ? undefined : withoutLostMap(path, text);
-        const contents = await withoutDocs(path, text, names);
+        const isProbed = path === probes?.file;
+        if (!ofSdk && !isProbed) return packageName === undefined ? undefined : withoutLostMap(path, text);
+        const contents = isProbed ? probes.text() : await withoutDocs(path, text, names);
         return { contents, loader: extname(path).replace(/^\.[cm]?/, "") as Loader };
       });
     },

@@ -3,12 +3,16 @@ import type { Command } from "commander";
 import { exitCode, TenonError } from "../errors.ts";
 import { exitOnInterrupt } from "../lifecycle.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
+import { moduleName } from "../project/project.ts";
 import type { Change, Difference, Replayed } from "../replay/replayer.ts";
+import type { AtLine } from "../replay/until.ts";
 import { visible } from "../visible.ts";
 
 interface Options extends CommonOptions {
   readonly module?: string;
   readonly against?: string;
+  readonly until?: string;
+  readonly print?: string;
   readonly json?: boolean;
 }
 
@@ -23,7 +27,7 @@ export function replayCommand(program: Command): void {
     .description(
       "Runs recordings of `[record]` again, without a network and without sidecars: the answer, the log and the memory must be the " +
         "same, or the first difference is printed. With --against it compares the answers of another build. It ends with 1 when " +
-        "something differs.",
+        "something differs. With --until it prints the values of expressions at a line of the sources.",
     )
     .argument("<path>", "a recording, or a folder of them")
     .option(
@@ -31,20 +35,38 @@ export function replayCommand(program: Command): void {
       "the component that was recorded; by default one of the project with the recorded digest",
     )
     .option("--against <file>", "another build, whose answers are compared")
+    .option(
+      "--until <file:line>",
+      "a line of the sources, such as src/orders.ts:41: how often it is reached, and --print there",
+    )
+    .option(
+      "--print <expressions>",
+      "expressions, such as order.id,items.length, whose values at the line of --until are printed",
+    )
     .option("--json", "print a line of JSON for each recording");
   withCommonOptions(command).action(async (path: string, options: Options) => {
     exitOnInterrupt();
     if (options.module !== undefined && options.against !== undefined)
       throw new TenonError("USAGE", "give --module or --against, not both");
+    if (options.print !== undefined && options.until === undefined)
+      throw new TenonError("USAGE", "--print must have a line: give --until as well");
+    if (options.until !== undefined) return printUntil(path, options.until, options);
     const terminal = terminalFor(options);
     const { headOf, tapeBytes, tapeFiles } = await import("../replay/tapes.ts");
     const { Replayer } = await import("../replay/replayer.ts");
     const replayer = new Replayer();
+    let left = 0;
     const counts: Counts = { same: 0, differs: 0, changed: 0, asks: 0 };
     try {
-      for (const file of await tapeFiles(path)) {
+      const files = await tapeFiles(path);
+      const module = options.against === undefined ? undefined : await comparedModule(files, options.against);
+      for (const file of files) {
         const bytes = await tapeBytes(file);
         const head = headOf(bytes, file);
+        if (module !== undefined && head.module !== module) {
+          left++;
+          continue;
+        }
         const replayed =
           options.against === undefined
             ? await replayer.replay(bytes, head.component, options.module)
@@ -60,9 +82,76 @@ export function replayCommand(program: Command): void {
     const { same, differs, changed, asks } = counts;
     if (same + differs + changed + asks === 0) throw new TenonError("USAGE", `${path} has no recordings`);
     const others = options.against === undefined ? "" : `, ${asks} asked for something new`;
-    terminal.note("Replay", `${same} same, ${differs + changed} different${others}`);
+    const ofOthers = left === 0 ? "" : `; ${left} of other modules left out`;
+    terminal.note("Replay", `${same} same, ${differs + changed} different${others}${ofOthers}`);
     if (differs + changed + asks > 0) process.exitCode = exitCode.failed;
   });
+}
+
+/**
+ * The module whose recordings are compared with another build: that of the file's name, where there are those of several; undefined for all.
+ *
+ * @throws TenonError `USAGE` when none of several has the file's name
+ */
+async function comparedModule(files: readonly string[], against: string): Promise<string | undefined> {
+  const { headOf, tapeBytes } = await import("../replay/tapes.ts");
+  const modules = new Set<string>();
+  for (const file of files) modules.add(headOf(await tapeBytes(file), file).module);
+  if (modules.size < 2) return undefined;
+  const name = moduleName(against);
+  if (modules.has(name)) return name;
+  const names = [...modules].sort().map(visible);
+  throw new TenonError(
+    "USAGE",
+    `--against must have the name of a recorded module, and ${visible(basename(against))} has none`,
+    `the recordings are of ${names.join(", ")}: call the other build ${names[0]}.wasm`,
+  );
+}
+
+/** Prints the values at a line. */
+async function printUntil(path: string, until: string, { print, json, module, against }: Options): Promise<void> {
+  if (module !== undefined || against !== undefined)
+    throw new TenonError("USAGE", "--until builds the project's sources: give it without --module and --against");
+  const { tapeBytes, tapeFiles, viewOf } = await import("../replay/tapes.ts");
+  const { replayUntil } = await import("../replay/until.ts");
+  const files = await tapeFiles(path);
+  const [file] = files;
+  if (file === undefined || files.length > 1)
+    throw new TenonError("USAGE", `--until must have one recording: ${path} has ${files.length}`);
+  const bytes = await tapeBytes(file);
+  const view = viewOf(bytes, file);
+  const found = await replayUntil(bytes, view, until, print);
+  const { requestId, status } = view;
+  if (json) process.stdout.write(`${JSON.stringify({ file, requestId, status, ...found })}\n`);
+  else process.stdout.write(`${untilLines(basename(file), found).map(visible).join("\n")}\n`);
+  if (found.reached === 0) process.exitCode = exitCode.failed;
+}
+
+/** The lines for the values of expressions at a line. */
+function untilLines(file: string, { until, asked, reached, values, near, isFirst, differs }: AtLine): string[] {
+  const times = reached === 1 ? "once" : `${reached} times`;
+  const place = asked === undefined ? until : `${until}, the first statement after line ${asked},`;
+  const head = reached === 0 ? `${file}: ${place} was not reached` : `${file}: ${place} was reached ${times}`;
+  const all = values.map((each) => Object.entries(each).map(([name, value]) => `${name} = ${JSON.stringify(value)}`));
+  const shown = all.flatMap((each, at) =>
+    each.map((text, n) => `${n === 0 ? String(at + 1).padStart(5) : "     "}  ${text}`),
+  );
+  const left = reached - values.length;
+  return [
+    isFirst ? `${file}: ${place} was reached, and the request did not end: the values of the first time` : head,
+    ...shown,
+    ...(left > 0 && shown.length > 0 ? [`       and ${left} times more`] : []),
+    ...(near === undefined ? [] : [nearLine(near)]),
+    ...(differs === undefined
+      ? []
+      : ["       these sources answer differently than the recorded component:", ...linesOf(file, differs).slice(1)]),
+  ];
+}
+
+function nearLine(near: readonly number[]): string {
+  return near.length === 0
+    ? "       nor was any other line of the file"
+    : `       lines that were, the nearest first: ${near.join(", ")}`;
 }
 
 /** The lines for one recording. Its file, its texts and its component may be a stranger's. */
