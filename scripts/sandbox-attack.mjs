@@ -26,7 +26,7 @@ const atOnce = Number(values["at-once"]);
 const seed = Number(values.seed);
 
 const limits = {
-  cpuMs: 20,
+  cpuMs: 10,
   wallMs: 2_000,
   memoryBytes: 24 << 20,
   calls: 40,
