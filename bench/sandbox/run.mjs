@@ -1,13 +1,14 @@
 // The time and memory of evaluations, beside other sandboxes in the same run:
 //   npm run build && node bench/sandbox/run.mjs [folder]
 // `folder` has the peers: npm install --prefix <folder> quickjs-emscripten workerd isolated-vm@5 (6 and later need a later Node). One that
-// cannot be loaded is left out. Each evaluation has an instance, context or isolate of its own, and the source is new in each but for
+// cannot be loaded is left out, and so are containers without `runc` (Debian's package) or root. Each evaluation has an instance, context or isolate of its own, and the source is new in each but for
 // "again". On a busy machine: nice -n -20 node bench/sandbox/run.mjs.
 import { setMaxListeners } from "node:events";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import vm from "node:vm";
 import { Runtime, tool } from "../../cli/dist/index.js";
 import { conditions, record } from "../results.mjs";
+import { container } from "./container.mjs";
 import * as peers from "./peers.mjs";
 
 const [folder = "."] = process.argv.slice(2);
@@ -54,6 +55,9 @@ if (workerd !== undefined) {
   row("workerd, a loaded worker each, over HTTP", await measure((n) => workerd.evaluate(source(n)), rounds / 2));
   workerd.close();
 }
+const containers = container();
+if (containers !== undefined)
+  row("runc, a container with Node each", await measure((n) => containers.evaluate(source(n)), rounds / 10));
 
 /** Measures calls of a function of the program, one after another, in µs. */
 async function measureCalls(run, count = 2_000) {
@@ -65,6 +69,9 @@ async function measureCalls(run, count = 2_000) {
 const calls = [["tenon", await measureCalls((count) => ended(`for (let i = 0; i < ${count}; i++) await ping(i)`))]];
 if (isolatedVm !== undefined) calls.push(["isolated-vm", await measureCalls(isolatedVm.calls)]);
 if (quickjs !== undefined) calls.push(["quickjs-emscripten, on Node's thread", await measureCalls(quickjs.calls)]);
+if (containers !== undefined) calls.push(["runc, over pipes", await measureCalls(containers.calls)]);
+const containerMib = await containers?.waitingMib();
+containers?.close();
 
 const before = process.memoryUsage().rss;
 const many = 1_000;
@@ -98,7 +105,7 @@ record(
   `${conditions}. ${rounds} evaluations one after another. A call of an asynchronous function of the program takes
 ${calls.map(([name, us]) => `${us} µs (${name})`).join(", ")}. Each of ${many} waiting evaluations takes ${eachMib.toFixed(2)} MiB of resident memory${
     isolateMib === undefined ? "" : `, and each of 200 waiting isolates of isolated-vm ${isolateMib.toFixed(2)} MiB`
-  }.
+  }${containerMib === undefined ? "" : `. A container that waits takes ${containerMib.toFixed(1)} MiB`}.
 Beside 64 endless loops, timers of Node are late by ${ms(delay.percentile(50) - 1e6)} ms (p50) and ${ms(delay.percentile(99) - 1e6)} ms (p99).
 
 | source to value | p50 ms | p99 ms |
