@@ -68,7 +68,6 @@ impl Runtime {
     /// The SHA-256 of a module's component in hexadecimal digits, when recordings are replayed.
     #[napi]
     pub fn component_digest(&self, module: String) -> Result<Option<String>> {
-        let digest = self.runtime.get_or_throw()?.component_digest(&module);
-        Ok(digest.map(|digest| digest.iter().map(|byte| format!("{byte:02x}")).collect()))
+        Ok(self.runtime.get_or_throw()?.component_digest(&module).map(hex::encode))
     }
 }

@@ -1,7 +1,6 @@
 //! Migrations of a database behind a sidecar: SQL files that are applied once each, in one transaction.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -251,10 +250,7 @@ fn is_applied(applied: &BTreeMap<String, String>, name: &str, digest: &str) -> R
 }
 
 fn digest(text: &str) -> String {
-    Sha256::digest(text).iter().fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    hex::encode(Sha256::digest(text))
 }
 
 fn files_of(folder: &Path, dialect: &str) -> Result<Vec<(String, String)>, MigrateError> {

@@ -100,8 +100,7 @@ fn forms(value: &[u8]) -> Vec<Vec<u8>> {
     let mut forms = vec![value.to_vec(), value.to_ascii_lowercase(), value.to_ascii_uppercase(), percent(value)];
     // As in JavaScript, as in other languages, and as some write slashes.
     forms.extend([json(value), ascii_json(value), slashes(&json(value))]);
-    forms.push(value.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect());
-    forms.push(value.iter().flat_map(|byte| format!("{byte:02X}").into_bytes()).collect());
+    forms.extend([hex::encode(value).into_bytes(), hex::encode_upper(value).into_bytes()]);
     for offset in 0..3 {
         let padded: Vec<u8> = std::iter::repeat_n(0, offset).chain(value.iter().copied()).collect();
         for alphabet in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {

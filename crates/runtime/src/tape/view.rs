@@ -45,7 +45,6 @@ pub fn tape_view(tape: &Tape) -> Value {
 /// Returns the head of a recording.
 #[must_use]
 pub fn meta_view(meta: &Meta) -> Value {
-    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     json!({
         "module": meta.module,
         "requestId": meta.request_id,
@@ -53,7 +52,7 @@ pub fn meta_view(meta: &Meta) -> Value {
         "durationMs": meta.duration as f64 / 1e6,
         "status": meta.status,
         "kept": meta.kept.name(),
-        "component": hex(&meta.component),
+        "component": hex::encode(meta.component),
         "memory": meta.memory.map(|digest| format!("{digest:032x}")),
         "masked": meta.masked,
         "isCut": meta.is_cut,

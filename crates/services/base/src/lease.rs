@@ -24,7 +24,7 @@ pub fn secret_id() -> io::Result<String> {
     let mut bytes = [0; 16];
     let filled = rustls::crypto::ring::default_provider().secure_random.fill(&mut bytes);
     filled.map_err(|_| io::Error::other("the system has no random numbers"))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex::encode(bytes))
 }
 
 /// Formats milliseconds since 1970 as ISO 8601.

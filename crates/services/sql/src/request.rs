@@ -1,6 +1,5 @@
 //! A request of a database, and its answer.
 
-use std::fmt::Write;
 use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderName};
@@ -103,12 +102,7 @@ impl Keyed {
             hash.update("\n");
             hash.update(number);
         }
-        let mut request = String::with_capacity(64);
-        for byte in hash.finalize() {
-            // Writing to a string does not fail.
-            let _ = write!(request, "{byte:02x}");
-        }
-        Ok(Some(Self { key: key.to_owned(), request }))
+        Ok(Some(Self { key: key.to_owned(), request: hex::encode(hash.finalize()) }))
     }
 }
 

@@ -66,8 +66,7 @@ impl UploadStore for FolderStore {
             size += piece.len();
         });
         let staged = staged.await?;
-        let digest: String = hash.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-        let etag = format!("\"{digest}\"");
+        let etag = format!("\"{}\"", hex::encode(&hash.finalize()[..16]));
         let size =
             i64::try_from(size).map_err(|_| StorageError::Internal("storage: a part is too large".to_owned()))?;
         let (upload, stored, file) = (id.as_str().to_owned(), etag.clone(), staged.name());

@@ -172,14 +172,8 @@ fn text(bytes: &[u8]) -> Result<Cell, Unreadable> {
 }
 
 fn uuid(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(36);
-    for (index, byte) in bytes.iter().enumerate() {
-        if matches!(index, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        text.push_str(&format!("{byte:02x}"));
-    }
-    text
+    let digits = hex::encode(bytes);
+    [0..8, 8..12, 12..16, 16..20, 20..32].map(|group| digits.get(group).unwrap_or_default()).join("-")
 }
 
 #[cfg(test)]

@@ -305,6 +305,5 @@ fn uuid(text: &str) -> Option<Vec<u8>> {
             return None;
         }
     }
-    (digits.len() == 32).then_some(())?;
-    (0..16).map(|at| u8::from_str_radix(&digits[at * 2..at * 2 + 2], 16).ok()).collect()
+    (digits.len() == 32).then(|| hex::decode(digits).ok())?
 }
