@@ -112,6 +112,10 @@ const endless = [
   "new Function('for (;;);')()",
   "function* g() { for (;;) yield 1 } for (const x of g()); ",
   "let n = 3n; for (;;) n = n * n % (2n ** 4096n)",
+  "const n = (1n << 300000n) - 1n; n * n > 0n",
+  "((1n << 600000n) - 1n) / ((1n << 300000n) + 1n) > 0n",
+  "((1n << 600000n) - 1n) % ((1n << 300000n) + 1n) > 0n",
+  "3n ** 200000n > 0n",
 ];
 
 test.each(endless)("%s ends by its time", (source) => {
