@@ -77,6 +77,24 @@ void add_timers(JSContext *ctx, JSValueConst global);
 uint32_t run_timers(void);
 void clear_timers(void);
 
+// places.c: where the program calls the host. Nothing is noted unless a replay asks.
+extern bool wants_places;
+// Reads whether the host asks. Returns the headers without the one that says so.
+Pairs read_wish_for_places(Pairs headers);
+// Writes the stack to the log, for the host.
+void note_place(void);
+#define NOTING(call) (wants_places ? note_place() : (void)0, call)
+#define host_start(...) NOTING(host_start(__VA_ARGS__))
+#define host_cancel(...) NOTING(host_cancel(__VA_ARGS__))
+#define host_read(...) NOTING(host_read(__VA_ARGS__))
+#define host_write_piece(...) NOTING(host_write_piece(__VA_ARGS__))
+#define host_write(...) NOTING(host_write(__VA_ARGS__))
+#define host_monotonic() NOTING(host_monotonic())
+#define host_wall(...) NOTING(host_wall(__VA_ARGS__))
+#define host_random() NOTING(host_random())
+#define host_random_bytes(...) NOTING(host_random_bytes(__VA_ARGS__))
+#define host_environment(...) NOTING(host_environment(__VA_ARGS__))
+
 // jobs.c
 // True when a timer or a microtask of this call has thrown.
 extern bool is_broken;

@@ -110,5 +110,5 @@ handle(const uint8_t *method, uint32_t method_length, const uint8_t *path, uint3
        uint32_t has_body, const uint8_t *body_at, uint32_t body_length) {
   begin_call(true);
   return answer(handle_function, new_request(context, (Bytes){method, method_length}, (Bytes){path, path_length},
-                                             (Pairs){headers, header_count}, has_body, (Bytes){body_at, body_length}));
+                                             read_wish_for_places((Pairs){headers, header_count}), has_body, (Bytes){body_at, body_length}));
 }

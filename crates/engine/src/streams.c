@@ -38,8 +38,8 @@ EXPORT("begin") Response *
 streams_begin(const uint8_t *method, uint32_t method_length, const uint8_t *path, uint32_t path_length, Pair *headers,
               uint32_t header_count) {
   begin_call(true);
-  return answer(begin, new_request(context, (Bytes){method, method_length}, (Bytes){path, path_length}, (Pairs){headers, header_count},
-                                   false, (Bytes){0}));
+  return answer(begin, new_request(context, (Bytes){method, method_length}, (Bytes){path, path_length},
+                                   read_wish_for_places((Pairs){headers, header_count}), false, (Bytes){0}));
 }
 
 EXPORT("piece") Response *streams_piece(uint32_t has_bytes, const uint8_t *at, uint32_t length) {
