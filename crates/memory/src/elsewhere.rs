@@ -10,7 +10,7 @@ use wasmtime::Config;
 
 use crate::Usage;
 use crate::image::Image;
-use crate::portable::Once;
+use crate::portable::{Once, OnceLive};
 
 /// No memories that are kept.
 #[derive(Clone)]
@@ -20,8 +20,8 @@ pub struct Memories;
 #[derive(Clone)]
 pub struct Stacks;
 
-/// There is none: no memory is reset.
-pub enum Live {}
+/// The memory of a live instance.
+pub struct Live(OnceLive);
 
 /// There is none: nothing tells a process that was forked.
 pub enum PerProcess {}
@@ -71,35 +71,41 @@ impl Stacks {
     }
 }
 
+impl From<OnceLive> for Live {
+    fn from(memory: OnceLive) -> Self {
+        Self(memory)
+    }
+}
+
 impl Live {
-    /// Makes the memory what it was.
+    /// Returns false: no memory is reset.
     ///
     /// # Safety
     ///
-    /// There is none that this could be called for.
+    /// Nothing runs in the instance, and nobody reads or writes the memory during the call.
     #[must_use]
     pub unsafe fn restore(&self) -> bool {
-        match *self {}
+        false
     }
 
-    /// Computes a digest.
+    /// Computes a digest of the memory. It is the same for equal memories with the same image, on every machine. None when its image
+    /// cannot be read.
     ///
     /// # Safety
     ///
     /// As for [`Live::restore`].
     #[must_use]
     pub unsafe fn digest(&self) -> Option<u128> {
-        match *self {}
+        // SAFETY: the caller's promise.
+        unsafe { self.0.digest() }.ok()
     }
 
-    /// Lets go of pages.
+    /// Releases nothing.
     ///
     /// # Safety
     ///
     /// As for [`Live::restore`].
-    pub unsafe fn release(&self) {
-        match *self {}
-    }
+    pub unsafe fn release(&self) {}
 }
 
 impl PerProcess {

@@ -82,7 +82,12 @@ impl Image {
 
     /// Reads it all. `into` has its length.
     pub(crate) fn read(&self, into: &mut [u8]) -> io::Result<()> {
-        read_exact_at(&self.file, into, self.offset)
+        self.read_at(0, into)
+    }
+
+    /// Reads a part of it, from `at` on.
+    pub(crate) fn read_at(&self, at: usize, into: &mut [u8]) -> io::Result<()> {
+        read_exact_at(&self.file, into, self.offset + at as u64)
     }
 
     #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]

@@ -17,6 +17,7 @@
 mod allocator;
 #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 mod content;
+mod digest;
 #[cfg(any(not(target_os = "linux"), feature = "elsewhere"))]
 mod elsewhere;
 #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]

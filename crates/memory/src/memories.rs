@@ -7,7 +7,7 @@ use wasmtime::{Config, LinearMemory, MemoryCreator, MemoryType, Result};
 
 use crate::Usage;
 use crate::image::Image;
-use crate::portable::{Once, Plan};
+use crate::portable::{Once, OnceLive, Plan};
 use crate::providing::made;
 use crate::slot::Slot;
 use crate::stacks::Stacks;
@@ -93,7 +93,7 @@ unsafe impl MemoryCreator for Memories {
         let slot = slot.map_err(|error| format!("a memory cannot be mapped: {error}"))?;
         let slot = Arc::new(Mutex::new(Some(slot)));
         if image.is_some() {
-            made(Live { slot: Arc::clone(&slot) });
+            made(Live(Kind::Kept(Arc::clone(&slot))));
         }
         Ok(Box::new(Memory { slot, size, capacity, pool: Arc::clone(&self.pool) }))
     }
@@ -144,19 +144,31 @@ impl Pool {
 }
 
 /// The memory of a live instance.
-pub struct Live {
-    slot: Shared,
+pub struct Live(Kind);
+
+enum Kind {
+    /// It can be reset.
+    Kept(Shared),
+    /// It is used once.
+    Once(OnceLive),
+}
+
+impl From<OnceLive> for Live {
+    fn from(memory: OnceLive) -> Self {
+        Self(Kind::Once(memory))
+    }
 }
 
 impl Live {
-    /// Resets the memory to its initial state. False when it has grown and so cannot be reset.
+    /// Resets the memory to its initial state. False when it has grown or is used once, and so cannot be reset.
     ///
     /// # Safety
     ///
     /// Nothing runs in the instance, and nobody reads or writes the memory during the call.
     #[must_use]
     pub unsafe fn restore(&self) -> bool {
-        match &mut *locked(&self.slot) {
+        let Kind::Kept(slot) = &self.0 else { return false };
+        match &mut *locked(slot) {
             Some(slot) if !slot.has_grown() => {
                 // SAFETY: the caller's promise.
                 let reset = unsafe { slot.reset() };
@@ -174,8 +186,12 @@ impl Live {
     /// As for [`Live::restore`].
     #[must_use]
     pub unsafe fn digest(&self) -> Option<u128> {
-        // SAFETY: the caller's promise.
-        let digest = unsafe { locked(&self.slot).as_mut()?.digest() };
+        let digest = match &self.0 {
+            // SAFETY: the caller's promise.
+            Kind::Kept(slot) => unsafe { locked(slot).as_mut()?.digest() },
+            // SAFETY: the same.
+            Kind::Once(memory) => unsafe { memory.digest() },
+        };
         digest.ok()
     }
 
@@ -185,7 +201,9 @@ impl Live {
     ///
     /// As for [`Live::restore`].
     pub unsafe fn release(&self) {
-        if let Some(slot) = &*locked(&self.slot) {
+        if let Kind::Kept(slot) = &self.0
+            && let Some(slot) = &*locked(slot)
+        {
             // SAFETY: the caller's promise.
             unsafe { slot.release() };
         }

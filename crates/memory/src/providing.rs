@@ -30,7 +30,7 @@ struct Provided {
 pub struct Started {
     /// True when a memory starts with it.
     pub is_used: bool,
-    /// That memory, if there is exactly one, and it can be reset.
+    /// That memory, if there is exactly one.
     pub memory: Option<Live>,
 }
 
@@ -77,8 +77,7 @@ pub(crate) fn image(declared: usize) -> Option<Arc<Image>> {
     })
 }
 
-/// Stores a memory that starts with the image and can be reset.
-#[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
+/// Stores a memory that starts with the image.
 pub(crate) fn made(memory: Live) {
     PROVIDED.with_borrow_mut(|provided| {
         if let Some(provided) = provided {

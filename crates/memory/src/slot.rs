@@ -4,9 +4,8 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-use xxhash_rust::xxh3::Xxh3;
-
 use crate::content::Pages;
+use crate::digest::{BLOCK, MemoryDigest, ZEROS as ZERO_BLOCK};
 use crate::faults::Faults;
 use crate::image::Image;
 use crate::quiet::Quiet;
@@ -21,9 +20,6 @@ const KEPT: usize = 2 * 1024 * 1024;
 /// the slot's own, so a reset alone cannot see which pages are still written. The number is a prime, so that both of
 /// two alternating routes meet such a reset.
 const LOOK: u32 = 17;
-
-/// Bytes of a block of a digest. Every page of a system is a multiple, so a digest is the same everywhere.
-const BLOCK: usize = 4096;
 
 /// A reservation for the longest memory, and the mapping at its start.
 pub(crate) struct Slot {
@@ -214,8 +210,7 @@ impl Slot {
         Ok(())
     }
 
-    /// Computes a digest of its size, and of the pages that differ from the image or from zeros, with their places. Which pages
-    /// were written makes no difference, so equal memories have equal digests.
+    /// Computes its digest from the pages that are the slot's own.
     ///
     /// # Safety
     ///
@@ -228,8 +223,7 @@ impl Slot {
         let runs: Vec<_> = if self.find_written(false) { self.written.runs.clone() } else { whole(self) };
         let (at, end) = self.image_range();
         let content = self.image.as_ref().map(|image| image.content());
-        let mut digest = Xxh3::new();
-        digest.update(&self.accessible.to_le_bytes());
+        let mut digest = MemoryDigest::new(self.accessible);
         for run in runs {
             assert!(run.end <= self.accessible);
             for page in run.step_by(BLOCK) {
@@ -237,15 +231,14 @@ impl Slot {
                 let bytes = unsafe { std::slice::from_raw_parts(self.start().add(page), BLOCK) };
                 let unchanged = match &content {
                     Some(content) if (at..end).contains(&page) => content.equals(page - at, bytes)?,
-                    _ => bytes == &ZEROS[..BLOCK],
+                    _ => bytes == ZERO_BLOCK,
                 };
                 if !unchanged {
-                    digest.update(&page.to_le_bytes());
-                    digest.update(bytes);
+                    digest.add(page, bytes);
                 }
             }
         }
-        Ok(digest.digest128())
+        Ok(digest.end())
     }
 
     /// Brings the runs of the slot's own pages up to date: by a scan if there may be others than at the last reset, or if `scans`.

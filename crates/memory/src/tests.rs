@@ -98,6 +98,36 @@ fn expected(bytes: &[u8]) -> Vec<u8> {
     all
 }
 
+/// On another system, or in a reused slot, a recording has the same digest.
+#[test]
+fn equal_memories_have_equal_digests_however_they_are_kept() {
+    let kept = engine(4);
+    let mut config = Config::new();
+    config.with_host_memory(Arc::new(crate::portable::Once)).memory_init_cow(false);
+    let once = Engine::new(&config).unwrap();
+    let image = image(&[5; 5_000]);
+    let run = |engine: &Engine, grown: i32, stores: &[(usize, i32)]| {
+        let mut running = Running::new(&module(engine, ""), Some(&image));
+        running.grow(grown);
+        stores.iter().for_each(|(at, byte)| running.store(*at, *byte));
+        // SAFETY: nothing runs in the instance.
+        unsafe { running.memory.as_ref().unwrap().digest() }.unwrap()
+    };
+    let mut found = Vec::new();
+    let all: [(i32, &[(usize, i32)]); 5] =
+        [(0, &[]), (0, &[(8_192, 7)]), (0, &[(9_000, 7), (100_000, 1)]), (1, &[]), (1, &[(2 * PAGE, 9)])];
+    for (grown, stores) in all {
+        let digest = run(&kept, grown, stores);
+        assert_eq!(digest, run(&once, grown, stores), "{grown} {stores:?}");
+        assert!(!found.contains(&digest), "{grown} {stores:?}");
+        found.push(digest);
+    }
+    // A byte that is what it was before.
+    for engine in [&kept, &once] {
+        assert_eq!(run(engine, 0, &[(8_192, 7), (8_192, 5), (100_000, 1), (100_000, 0)]), found[0]);
+    }
+}
+
 #[test]
 fn the_memory_of_an_instance_that_lives_is_restored_unless_it_has_grown() {
     let engine = engine(4);
