@@ -1,7 +1,7 @@
 //! Compiles a component.
 
 use sha2::{Digest, Sha256};
-use tenon_rewrite::{Apart, EngineModule, RESTORE, exports_restore, with_restore};
+use tenon_rewrite::{Apart, EngineModule, GLOBALS, RESTORE, exports_restore, with_restore};
 use wasmtime::{Engine, Result};
 
 use crate::compiler::{Compiler, OverBound};
@@ -59,7 +59,10 @@ pub(crate) fn compile(engine: &Engine, component: &[u8]) -> Result<Vec<u8>> {
         // Compiles the original so that errors cite the user's offsets.
         _ => {
             // An export with this name is trusted to restore the globals.
-            wasmtime::ensure!(!exports_restore(component)?, "it exports {RESTORE}, a name that Tenon reserves");
+            wasmtime::ensure!(
+                !exports_restore(component)?,
+                "it exports {RESTORE} or {GLOBALS}, names that Tenon reserves"
+            );
             engine.precompile_component(component)
         }
     }

@@ -38,4 +38,4 @@ pub use shipped::{compile_shared, install_shared};
 pub use store::{cached, cached_bytes, compile, load, load_bytes, opened};
 pub use target::{Target, UnknownTarget};
 pub use tenon_compose::HANDLER;
-pub use tenon_rewrite::{EngineModule, RESTORE, SERVICE, is_service};
+pub use tenon_rewrite::{EngineModule, GLOBALS, RESTORE, SERVICE, is_service};

@@ -33,7 +33,7 @@ use crate::image::PAGE;
 use crate::machine::Machine;
 
 /// Cache format version; bump it when code generation or validation changes.
-pub(crate) const FORMAT_VERSION: u32 = 8;
+pub(crate) const FORMAT_VERSION: u32 = 9;
 
 /// Extensions of a component's code, of its state, and of code that serves components with other states.
 const CODE: &str = "cwasm";

@@ -16,6 +16,6 @@ mod service;
 mod state;
 
 pub use handler::inner_handler;
-pub use restore::{RESTORE, exports_restore, with_restore};
+pub use restore::{GLOBALS, RESTORE, exports_restore, with_restore};
 pub use service::{SERVICE, is_service};
 pub use state::{Apart, EngineModule, Global, Segment, State, StateError, constant};

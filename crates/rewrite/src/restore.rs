@@ -9,6 +9,8 @@
 //!  component ─► one more module, whose function calls all of those; it is exported
 //! ```
 //!
+//! A second function, [`GLOBALS`], computes a digest of the same globals, for recordings of requests.
+//!
 //! This resets the instance only if nothing else in it can change. [`with_restore`] reads every instruction to find out. It
 //! lists what it allows (`restore/module.rs`, `restore/instructions.rs`): the instances of a component with anything else are
 //! not restored, and each request gets a new one. State that a host keeps for an instance, such as handles of resources, is not covered here.
@@ -20,7 +22,8 @@ mod module;
 use wasm_encoder::{
     Alias, CanonicalFunctionSection, CodeSection, ComponentAliasSection, ComponentExportKind, ComponentExportSection,
     ComponentSection, ComponentTypeSection, ComponentValType, Encode, EntityType, ExportKind, ExportSection, Function,
-    FunctionSection, ImportSection, InstanceSection, Instruction, Module, ModuleArg, ModuleSection, TypeSection,
+    FunctionSection, ImportSection, InstanceSection, Instruction, Module, ModuleArg, ModuleSection, PrimitiveValType,
+    TypeSection, ValType,
 };
 use wasmparser::{
     CanonicalFunction, CanonicalOption, ComponentAlias, ComponentExportSectionReader, ComponentExternalKind,
@@ -28,15 +31,21 @@ use wasmparser::{
 };
 
 use self::module::CoreModule;
-use crate::rewrite::{Error, Rewrite};
+use crate::rewrite::{Error, Rewrite, Signature};
 use crate::section::{COMPONENT_EXPORT, CORE_MODULE, PREAMBLE, Section, sections};
-use crate::state::StateError;
+use crate::state::{Global, StateError};
 
 /// Export that resets the globals of a component's modules to their initial values. It has no parameters and no
 /// results. A component must not bring its own.
 pub const RESTORE: &str = "tenon-restore";
 
-/// Adds [`RESTORE`] to a component. The component must be valid, function bodies included, because an index beyond an
+/// Export that returns a digest of the same globals, a 64-bit number. It is the same for equal values on every machine.
+pub const GLOBALS: &str = "tenon-globals";
+
+/// Multiplies a digest, an odd number.
+const FACTOR: i64 = 0x9e37_79b9_7f4a_7c15_u64.cast_signed();
+
+/// Adds [`RESTORE`] and [`GLOBALS`] to a component. The component must be valid, function bodies included, because an index beyond an
 /// index space would name an added item.
 ///
 /// # Errors
@@ -77,7 +86,7 @@ pub fn with_restore(component: &[u8], features: WasmFeatures) -> Result<Vec<u8>,
         next += u32::from(section.id == CORE_MODULE);
         if section.id == CORE_MODULE && restored.iter().any(|(index, _)| *index == before) {
             made.push(CORE_MODULE);
-            with_function(&component[section.content])?.encode(&mut made);
+            with_functions(&component[section.content])?.encode(&mut made);
         } else {
             made.extend_from_slice(&component[section.start..section.content.end]);
         }
@@ -87,7 +96,7 @@ pub fn with_restore(component: &[u8], features: WasmFeatures) -> Result<Vec<u8>,
     Ok(made)
 }
 
-/// Returns whether a component exports [`RESTORE`].
+/// Returns whether a component exports [`RESTORE`] or [`GLOBALS`].
 ///
 /// # Errors
 ///
@@ -96,7 +105,7 @@ pub fn exports_restore(component: &[u8]) -> Result<bool, StateError> {
     for section in sections(component, PREAMBLE..component.len())? {
         if section.id == COMPONENT_EXPORT {
             for export in ComponentExportSectionReader::new(section.reader(component))? {
-                if export?.name.name == RESTORE {
+                if [RESTORE, GLOBALS].contains(&export?.name.name) {
                     return Ok(true);
                 }
             }
@@ -198,7 +207,7 @@ fn look_at(payload: &Payload<'_>, instances: &mut Vec<Option<u32>>) -> Result<()
         }
         Payload::ComponentExportSection(all) => {
             for export in all.clone() {
-                if export?.name.name == RESTORE {
+                if [RESTORE, GLOBALS].contains(&export?.name.name) {
                     return Err(taken());
                 }
             }
@@ -265,52 +274,88 @@ fn look_inside(payload: &Payload<'_>) -> Result<(), Error> {
 }
 
 fn taken() -> Error {
-    format!("it exports {RESTORE}").into()
+    format!("it exports {RESTORE} or {GLOBALS}").into()
 }
 
-/// Adds a function to a module that sets its mutable globals to their initial values.
-fn with_function(module: &[u8]) -> Result<Vec<u8>, Error> {
+/// Adds a function to a module that sets its mutable globals to their initial values, and one that computes their digest.
+fn with_functions(module: &[u8]) -> Result<Vec<u8>, Error> {
     let mut rewrite = Rewrite::of(module)?;
-    let mut instructions = Vec::new();
+    let (mut restore, mut digest) = (Vec::new(), vec![Instruction::LocalGet(0)]);
     for (index, value) in rewrite.mutable_globals()? {
-        let twin = rewrite.add_global(value.ok_or("the initial value of a global is unknown")?)?;
-        instructions.extend([Instruction::GlobalGet(twin), Instruction::GlobalSet(index)]);
+        let value = value.ok_or("the initial value of a global is unknown")?;
+        let twin = rewrite.add_global(value)?;
+        restore.extend([Instruction::GlobalGet(twin), Instruction::GlobalSet(index)]);
+        digest.push(Instruction::GlobalGet(index));
+        match value {
+            Global::I32(_) => digest.push(Instruction::I64ExtendI32U),
+            Global::I64(_) => {}
+            Global::F32(_) => digest.extend([Instruction::I32ReinterpretF32, Instruction::I64ExtendI32U]),
+            Global::F64(_) => digest.push(Instruction::I64ReinterpretF64),
+        }
+        // The product's upper bits depend on all bits, and the next value is mixed with them.
+        digest.extend([
+            Instruction::I64Xor,
+            Instruction::I64Const(FACTOR),
+            Instruction::I64Mul,
+            Instruction::I64Const(29),
+            Instruction::I64Rotl,
+        ]);
     }
-    rewrite.add_exported(RESTORE, &instructions);
+    rewrite.add_exported(RESTORE, Signature::Nothing, &restore);
+    rewrite.add_exported(GLOBALS, Signature::Number, &digest);
     rewrite.finish()
 }
 
 /// Appends a module that calls the functions of core instances.
 fn append(component: &mut Vec<u8>, instances: &[u32], counts: Counts) -> Result<(), Error> {
+    const ADDED: [&str; 2] = [RESTORE, GLOBALS];
     let names: Vec<String> = (0..instances.len()).map(|number| number.to_string()).collect();
+    let count = u32::try_from(names.len())?;
     let (mut types, mut imports, mut functions) = (TypeSection::new(), ImportSection::new(), FunctionSection::new());
     types.ty().function([], []);
-    let mut body = Function::new([]);
-    for (index, name) in (0..).zip(&names) {
-        imports.import(name, RESTORE, EntityType::Function(0));
-        body.instruction(&Instruction::Call(index));
+    types.ty().function([ValType::I64], [ValType::I64]);
+    types.ty().function([], [ValType::I64]);
+    let (mut restore, mut digest) = (Function::new([]), Function::new([]));
+    digest.instruction(&Instruction::I64Const(0));
+    for (ty, export) in (0..).zip(ADDED) {
+        for name in &names {
+            imports.import(name, export, EntityType::Function(ty));
+        }
     }
-    body.instruction(&Instruction::End);
-    functions.function(0);
+    for index in 0..count {
+        restore.instruction(&Instruction::Call(index));
+        digest.instruction(&Instruction::Call(count + index));
+    }
+    restore.instruction(&Instruction::End);
+    digest.instruction(&Instruction::End);
+    functions.function(0).function(2);
     let (mut exports, mut code) = (ExportSection::new(), CodeSection::new());
-    exports.export(RESTORE, ExportKind::Func, u32::try_from(names.len())?);
-    code.function(&body);
+    for (index, export) in (2 * count..).zip(ADDED) {
+        exports.export(export, ExportKind::Func, index);
+    }
+    code.function(&restore).function(&digest);
     let mut module = Module::new();
     module.section(&types).section(&imports).section(&functions).section(&exports).section(&code);
     ModuleSection(&module).append_to_component(component);
 
     let arguments = names.iter().zip(instances).map(|(name, instance)| (&**name, ModuleArg::Instance(*instance)));
     InstanceSection::new().instantiate(counts.modules, arguments).append_to_component(component);
-    ComponentAliasSection::new()
-        .alias(Alias::CoreInstanceExport { instance: counts.instances, kind: ExportKind::Func, name: RESTORE })
-        .append_to_component(component);
+    let mut aliases = ComponentAliasSection::new();
+    for name in ADDED {
+        aliases.alias(Alias::CoreInstanceExport { instance: counts.instances, kind: ExportKind::Func, name });
+    }
+    aliases.append_to_component(component);
     let mut types = ComponentTypeSection::new();
     types.function().params([] as [(&str, ComponentValType); 0]).result(None);
+    types.function().params([] as [(&str, ComponentValType); 0]).result(Some(PrimitiveValType::U64.into()));
     types.append_to_component(component);
-    CanonicalFunctionSection::new().lift(counts.core_functions, counts.types, []).append_to_component(component);
-    ComponentExportSection::new()
-        .export(RESTORE, ComponentExportKind::Func, counts.functions, None)
-        .append_to_component(component);
+    let (mut lifted, mut exported) = (CanonicalFunctionSection::new(), ComponentExportSection::new());
+    for (number, name) in (0..).zip(ADDED) {
+        lifted.lift(counts.core_functions + number, counts.types + number, []);
+        exported.export(name, ComponentExportKind::Func, counts.functions + number, None);
+    }
+    lifted.append_to_component(component);
+    exported.append_to_component(component);
     Ok(())
 }
 

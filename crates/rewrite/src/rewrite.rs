@@ -2,8 +2,8 @@
 
 use wasm_encoder::{ConstExpr, Encode, Function, Instruction, Module, RawSection};
 use wasmparser::{
-    BinaryReader, CompositeInnerType, FunctionSectionReader, GlobalSectionReader, ImportSectionReader, TypeRef,
-    TypeSectionReader,
+    BinaryReader, CompositeInnerType, FuncType, FunctionSectionReader, GlobalSectionReader, ImportSectionReader,
+    TypeRef, TypeSectionReader, ValType,
 };
 
 use crate::section::{CODE, EXPORT, FUNCTION, GLOBAL, IMPORT, PREAMBLE, Section, TYPE, sections};
@@ -12,8 +12,33 @@ use crate::state::{Global, constant};
 /// The reason why a module cannot be rewritten.
 pub(crate) type Error = Box<dyn std::error::Error + Send + Sync>;
 
-/// A function type without parameters and results.
-const NOTHING: [u8; 3] = [0x60, 0, 0];
+/// The types of added functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Signature {
+    /// Without parameters and results.
+    Nothing,
+    /// From a 64-bit number to another one.
+    Number,
+}
+
+impl Signature {
+    const ALL: [Self; 2] = [Self::Nothing, Self::Number];
+
+    fn encoded(self) -> &'static [u8] {
+        match self {
+            Self::Nothing => &[0x60, 0, 0],
+            Self::Number => &[0x60, 1, 0x7e, 1, 0x7e],
+        }
+    }
+
+    fn of(ty: &FuncType) -> Option<Self> {
+        match (ty.params(), ty.results()) {
+            ([], []) => Some(Self::Nothing),
+            ([ValType::I64], [ValType::I64]) => Some(Self::Number),
+            _ => None,
+        }
+    }
+}
 
 /// The kind of an exported function.
 const FUNC: u8 = 0;
@@ -24,12 +49,12 @@ pub(crate) struct Rewrite<'a> {
     module: &'a [u8],
     sections: Vec<Section>,
     types: u32,
-    /// Number of the type [`NOTHING`], if the module has it.
-    nothing: Option<u32>,
+    /// Numbers of the types of [`Signature::ALL`] that the module has.
+    known: [Option<u32>; 2],
     functions: u32,
     globals: u32,
     imported_globals: u32,
-    added: Vec<(&'a str, Function)>,
+    added: Vec<(&'a str, Signature, Function)>,
     added_globals: Vec<Global>,
 }
 
@@ -44,7 +69,7 @@ impl<'a> Rewrite<'a> {
             module,
             sections: sections(module, PREAMBLE..module.len())?,
             types: 0,
-            nothing: None,
+            known: [None; 2],
             functions: 0,
             globals: 0,
             imported_globals: 0,
@@ -55,10 +80,9 @@ impl<'a> Rewrite<'a> {
             for group in TypeSectionReader::new(types)? {
                 for ty in group?.into_types() {
                     if let CompositeInnerType::Func(ty) = ty.composite_type.inner
-                        && ty.params().is_empty()
-                        && ty.results().is_empty()
+                        && let Some(signature) = Signature::of(&ty)
                     {
-                        rewrite.nothing.get_or_insert(rewrite.types);
+                        rewrite.known[signature as usize].get_or_insert(rewrite.types);
                     }
                     rewrite.types += 1;
                 }
@@ -106,14 +130,14 @@ impl<'a> Rewrite<'a> {
         Ok(mutable)
     }
 
-    /// Adds a function without parameters and results, and exports it under a name that is not taken.
-    pub(crate) fn add_exported(&mut self, name: &'a str, instructions: &[Instruction<'_>]) {
+    /// Adds a function, and exports it under a name that is not taken.
+    pub(crate) fn add_exported(&mut self, name: &'a str, signature: Signature, instructions: &[Instruction<'_>]) {
         let mut function = Function::new([]);
         for instruction in instructions {
             function.instruction(instruction);
         }
         function.instruction(&Instruction::End);
-        self.added.push((name, function));
+        self.added.push((name, signature, function));
     }
 
     /// Adds a mutable global.
@@ -133,9 +157,8 @@ impl<'a> Rewrite<'a> {
     /// When an addition would need a section that the module does not have.
     pub(crate) fn finish(self) -> Result<Vec<u8>, Error> {
         let functions = self.added.len();
-        let added_types = usize::from(functions > 0 && self.nothing.is_none());
         let additions = [
-            (TYPE, added_types),
+            (TYPE, self.added_types().count()),
             (FUNCTION, functions),
             (GLOBAL, self.added_globals.len()),
             (EXPORT, functions),
@@ -155,6 +178,19 @@ impl<'a> Rewrite<'a> {
         Ok(module.finish())
     }
 
+    /// The types that added functions need and the module does not have.
+    fn added_types(&self) -> impl Iterator<Item = Signature> {
+        let is_missing = |signature: &Signature| self.known[*signature as usize].is_none();
+        let is_used = |signature: &Signature| self.added.iter().any(|(_, of, _)| of == signature);
+        Signature::ALL.into_iter().filter(is_missing).filter(is_used)
+    }
+
+    /// The number of a type that the module has, or that is added.
+    fn type_number(&self, signature: Signature) -> u32 {
+        let added = || (self.types..).zip(self.added_types()).find(|(_, added)| *added == signature);
+        self.known[signature as usize].or_else(|| added().map(|(number, _)| number)).unwrap_or(self.types)
+    }
+
     /// Encodes a section with the additions.
     fn longer(&self, id: u8, more: usize) -> Result<Vec<u8>, Error> {
         let mut was = self.reader(id).ok_or("the module has no section for an added item")?;
@@ -162,12 +198,12 @@ impl<'a> Rewrite<'a> {
         (was.read_var_u32()? + u32::try_from(more)?).encode(&mut content);
         content.extend_from_slice(was.read_bytes(was.bytes_remaining())?);
         match id {
-            TYPE => content.extend(NOTHING),
+            TYPE => self.added_types().for_each(|signature| content.extend(signature.encoded())),
             GLOBAL => self.added_globals.iter().for_each(|value| encode_global(*value, &mut content)),
             _ => {
-                for (number, (name, function)) in (self.functions..).zip(&self.added) {
+                for (number, (name, signature, function)) in (self.functions..).zip(&self.added) {
                     match id {
-                        FUNCTION => self.nothing.unwrap_or(self.types).encode(&mut content),
+                        FUNCTION => self.type_number(*signature).encode(&mut content),
                         EXPORT => {
                             name.encode(&mut content);
                             content.push(FUNC);

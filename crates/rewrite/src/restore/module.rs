@@ -7,7 +7,7 @@ use wasmparser::{
 };
 
 use super::instructions::check;
-use super::{RESTORE, taken};
+use super::{GLOBALS, RESTORE, taken};
 use crate::rewrite::{Error, Rewrite};
 use crate::section::{
     CODE, CUSTOM, DATA, DATA_COUNT, ELEMENT, EXPORT, FUNCTION, GLOBAL, IMPORT, MEMORY, PREAMBLE, START, Section, TABLE,
@@ -98,7 +98,7 @@ impl CoreModule {
             }
             EXPORT => {
                 for export in ExportSectionReader::new(reader)? {
-                    if export?.name == RESTORE {
+                    if [RESTORE, GLOBALS].contains(&export?.name) {
                         return Err(taken());
                     }
                 }

@@ -63,7 +63,9 @@ fn the_globals_of_all_modules_become_what_they_were_at_first() {
     let mut store = Store::new(&engine, ());
     let instance = Linker::new(&engine).instantiate(&mut store, &component).unwrap();
     let restore = instance.get_typed_func::<(), ()>(&mut store, RESTORE).unwrap();
+    let mut digests = Vec::new();
     for _ in 0..3 {
+        digests.push(call::<u64>(&mut store, instance, GLOBALS));
         for (a, b, c, d) in [(12, 3.5, -2, -0.5), (17, 4.5, -3, 0.5)] {
             assert_eq!(call::<i32>(&mut store, instance, "a"), a);
             assert_eq!(call::<f64>(&mut store, instance, "b").to_bits(), f64::to_bits(b));
@@ -71,6 +73,19 @@ fn the_globals_of_all_modules_become_what_they_were_at_first() {
             assert_eq!(call::<f32>(&mut store, instance, "d").to_bits(), f32::to_bits(d));
         }
         restore.call(&mut store, ()).unwrap();
+    }
+    assert!(digests.iter().all(|digest| *digest == digests[0]));
+    // Each global changes the digest.
+    for name in ["a", "b", "c", "d"] {
+        match name {
+            "a" => drop(call::<i32>(&mut store, instance, name)),
+            "b" => drop(call::<f64>(&mut store, instance, name)),
+            "c" => drop(call::<i64>(&mut store, instance, name)),
+            _ => drop(call::<f32>(&mut store, instance, name)),
+        }
+        let digest = call::<u64>(&mut store, instance, GLOBALS);
+        assert!(!digests.contains(&digest), "{name}");
+        digests.push(digest);
     }
 }
 
@@ -119,12 +134,13 @@ fn what_can_change_otherwise_is_not_restored() {
             "it has nested components with code, or code that runs before the first call",
         ),
         ("", "", r#"(import "m" (core module))"#, "it imports code"),
-        (r#"(func (export "tenon-restore"))"#, "", "", "it exports tenon-restore"),
+        (r#"(func (export "tenon-restore"))"#, "", "", "it exports tenon-restore or tenon-globals"),
+        ("", r#"(func (export "tenon-globals"))"#, "", "it exports tenon-restore or tenon-globals"),
         (
             r#"(func (export "f"))"#,
             "",
             r#"(func (export "tenon-restore") (canon lift (core func $e "f")))"#,
-            "it exports tenon-restore",
+            "it exports tenon-restore or tenon-globals",
         ),
     ] {
         assert_eq!(reason(engine, other, around), expected, "{engine} {other} {around}");
