@@ -18,7 +18,7 @@ export interface Difference {
   readonly part: string | null;
   /** The last call or log line before it. */
   readonly after: string | null;
-  /** The place in the sources of the last exception that was logged before it. */
+  /** The place in the sources where the program caused it; of an answer, the last place before it. */
   readonly place: string | null;
   readonly isNew: boolean;
 }

@@ -372,7 +372,7 @@ impl Runtime {
         } else {
             return Err(refused("the recording is of another component".to_string()));
         };
-        replayed.map_err(|failure| refused(format!("it cannot be replayed: {failure:?}")))
+        replayed.map_err(|failure| refused(format!("it cannot be replayed: {failure}")))
     }
 
     /// The SHA-256 of a module's component, as recordings name it; None when it is not loaded, or digests are not computed.

@@ -7,7 +7,7 @@ use crate::event::Event;
 use crate::wire::{Reader, TapeError, Writer};
 
 /// The version of the format. Bump it when a value is written in another way.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 
 /// The largest file that is read or written, in bytes.
 pub const MAX_BYTES: usize = 64 * 1024 * 1024;
@@ -63,7 +63,7 @@ pub struct Meta {
     pub kept: Kept,
     /// The limits that a guest can notice: bytes of memory, and elements of tables.
     pub limits: [u64; 2],
-    /// The digest of the guest's memory after the last event, when it ended by itself.
+    /// The digest of the guest's memory and globals after the last event, when it ended by itself.
     pub memory: Option<u128>,
     /// The names of the headers and values that were masked.
     pub masked: Vec<String>,

@@ -248,7 +248,7 @@ impl Module {
 
     /// Takes an instance back that has served a request, and keeps it if it may serve another one, as it is or restored.
     pub(crate) async fn take_back(&self, mut instance: Instance) {
-        instance.note_memory();
+        instance.note_digest().await;
         let Reuse::Restored(warm, slots) = &self.reuse else { return self.keep(instance) };
         #[cfg(test)]
         let left_out = self.probe.get().and_then(|probe| probe.leave_out(&mut instance));

@@ -7,8 +7,6 @@ use std::collections::{BTreeMap, VecDeque};
 
 use tenon_tape::{Call, Event, Failure, Piece, Response, Variable};
 
-use super::change::{Change, changes};
-
 /// Nanoseconds by which a clock goes on when the recording has no other value.
 const STEP: u64 = 1_000;
 
@@ -26,7 +24,6 @@ pub(crate) struct Loose {
     started: u32,
     /// Calls that have ended, in the recorded order of their ends.
     done: BTreeMap<usize, usize>,
-    pub(super) changes: Vec<Change>,
 }
 
 /// A clock that never goes back.
@@ -70,7 +67,6 @@ impl Loose {
             next: 0,
             started: 0,
             done: BTreeMap::new(),
-            changes: Vec::new(),
         };
         let mut of_number = BTreeMap::new();
         let mut ends = 0;
@@ -189,13 +185,6 @@ impl Loose {
     }
 
     pub(super) fn log(&mut self, _is_error: bool, _text: &[u8]) {}
-
-    /// Compares the result of a call into the guest with the next recorded one.
-    pub(super) fn left(&mut self, event: &Event, events: &VecDeque<Event>) {
-        let until = events.iter().take_while(|event| !matches!(event, Event::Enter(_)));
-        let recorded = until.into_iter().find(|event| matches!(event, Event::Leave(_) | Event::Trap(_)));
-        self.changes.extend(changes(recorded, event));
-    }
 
     fn of(&mut self, call: u32) -> Option<&mut Recorded> {
         self.calls.iter_mut().find(|recorded| recorded.number == Some(call))

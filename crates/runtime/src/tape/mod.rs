@@ -13,6 +13,7 @@
 
 mod change;
 pub(crate) mod component;
+mod exchange;
 mod json;
 mod loose;
 mod masked;

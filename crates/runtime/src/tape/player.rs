@@ -1,7 +1,7 @@
 //! The player of a recording. It gives a guest the recorded values in their order, and compares what the guest does.
 
 use std::collections::VecDeque;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use tenon_tape::{Call, Encoder, Event, Failure, Piece, Request, Response, Variable};
 use wasmtime::format_err;
@@ -12,6 +12,7 @@ use super::replay::{Difference, difference};
 use super::seam::locked;
 use crate::instance::guest_log::FRAME;
 use crate::instance::host::RANDOM_BYTES;
+use crate::telemetry::module_info::ModuleInfo;
 
 /// How a guest's own values are treated.
 pub(crate) enum Mode {
@@ -43,13 +44,25 @@ pub(super) struct Play {
     ended: Option<Ended>,
     /// The last call, log line or request, for the place of a difference.
     last: Option<String>,
-    /// The last text of the log with a stack.
-    stack: Option<String>,
+    /// Set when the guest notes its places.
+    sources: Option<Arc<ModuleInfo>>,
+    /// The last place in the project's sources.
+    place: Option<String>,
 }
 
+/// The beginning of a text of the log that is a place (wit/handler.wit).
+const PLACE: &[u8] = b"\0place\n";
+
 impl Player {
-    pub(crate) fn new(events: Vec<Event>, is_cut: bool, mode: Mode) -> Self {
-        Self(Mutex::new(Play { events: events.into(), at: 0, is_cut, mode, ended: None, last: None, stack: None }))
+    /// With `sources`, the guest notes the place of each event.
+    pub(crate) fn new(events: Vec<Event>, is_cut: bool, mode: Mode, sources: Option<Arc<ModuleInfo>>) -> Self {
+        let events = events.into();
+        Self(Mutex::new(Play { events, at: 0, is_cut, mode, ended: None, last: None, sources, place: None }))
+    }
+
+    /// Returns whether the replay has ended before the guest did.
+    pub(super) fn has_ended(&self) -> bool {
+        locked(&self.0).ended.is_some()
     }
 
     /// The next call into the guest; none when there is no other.
@@ -57,10 +70,6 @@ impl Player {
         let mut play = locked(&self.0);
         if play.ended.is_some() {
             return None;
-        }
-        // Another build may leave out the last questions of the recorded one.
-        while matches!(play.mode, Mode::Loose(_)) && !matches!(play.events.front(), None | Some(Event::Enter(_))) {
-            play.pop();
         }
         match play.events.front() {
             Some(Event::Enter(request)) => {
@@ -112,9 +121,8 @@ impl Player {
                     play.differ(Some(event));
                 }
             }
-            Mode::Loose(loose) => {
-                loose.left(&event, &play.events);
-            }
+            // The exchange compares whole answers.
+            Mode::Loose(_) => {}
         }
     }
 
@@ -350,10 +358,16 @@ impl Player {
     }
 
     pub(crate) fn log(&self, is_error: bool, text: &[u8]) -> wasmtime::Result<()> {
+        if let Some(stack) = text.strip_prefix(PLACE)
+            && self.note_place(stack)
+        {
+            return Ok(());
+        }
         let mut play = self.play()?;
         let line = String::from_utf8_lossy(text);
+        // An exception.
         if line.contains(FRAME) {
-            play.stack = Some(line.to_string());
+            play.note_place(&line);
         }
         play.last = Some(format!("log {}", line.trim_end().lines().next().unwrap_or_default()));
         if let Mode::Loose(loose) = &mut play.mode {
@@ -368,6 +382,13 @@ impl Player {
             }
             _ => Err(play.asks(Event::Log(is_error, text.to_vec()))),
         }
+    }
+
+    /// Notes the place of the next event, if the guest was asked for it.
+    fn note_place(&self, stack: &[u8]) -> bool {
+        let mut play = locked(&self.0);
+        play.note_place(&String::from_utf8_lossy(stack));
+        play.sources.is_some()
     }
 
     /// The state, unless the replay has ended: then the guest traps.
@@ -392,6 +413,15 @@ impl Player {
 }
 
 impl Play {
+    /// Turns a stack into a place in the sources: the first frame that is not Tenon's.
+    fn note_place(&mut self, stack: &str) {
+        let Some(map) = self.sources.as_ref().map(|info| &info.source_map) else { return };
+        let frame = stack.lines().find(|line| line.starts_with(FRAME) && !map.is_of_tenon(line));
+        if let Some(frame) = frame {
+            self.place = Some(map.apply(frame).trim_start_matches(FRAME).to_string());
+        }
+    }
+
     fn pop(&mut self) {
         self.events.pop_front();
         self.at += 1;
@@ -427,14 +457,14 @@ impl Play {
     fn asks_new(&mut self, asked: Event) -> wasmtime::Error {
         let mut difference = difference(self.at, None, Some(&asked), self.last.clone());
         difference.is_new = true;
-        difference.place.clone_from(&self.stack);
+        difference.place.clone_from(&self.place);
         self.ended = Some(Ended::Differs(Box::new(difference)));
         format_err!("the guest asks for something that was not recorded")
     }
 
     fn differ(&mut self, replayed: Option<Event>) {
         let mut difference = difference(self.at, self.events.front(), replayed.as_ref(), self.last.clone());
-        difference.place.clone_from(&self.stack);
+        difference.place.clone_from(&self.place);
         self.ended = Some(Ended::Differs(Box::new(difference)));
     }
 }

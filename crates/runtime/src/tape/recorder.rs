@@ -95,7 +95,7 @@ impl Recorder {
     }
 
     /// Notes the digest.
-    pub(crate) fn memory(&self, digest: Option<u128>) {
+    pub(crate) fn digest(&self, digest: Option<u128>) {
         locked(&self.state).memory = digest;
     }
 

@@ -9,18 +9,17 @@ use tenon_transport::Transport;
 use tokio::time::{Instant, timeout_at};
 
 use super::change::{Change, shown};
+use super::exchange::Exchange;
 use super::loose::Loose;
 use super::player::{Ended, Mode, Player};
 use super::seam::Seam;
-use crate::config::transport_config;
+use crate::config::{Limits, transport_config};
 use crate::instance::call::direct;
 use crate::instance::call::{Blueprint, EntryPoint, Failure, Instance};
 use crate::instance::caller::Caller;
-use crate::instance::guest_log::FRAME;
 use crate::instance::shared_state::SharedState;
 use crate::module::Module;
 use crate::module::engine::SharedEngine;
-use crate::telemetry::source_map::SourceMap;
 
 /// How long a replay may take.
 const TIMEOUT: Duration = Duration::from_mins(1);
@@ -28,9 +27,22 @@ const TIMEOUT: Duration = Duration::from_mins(1);
 /// How often a guest that was stopped is looked at.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// The largest limits of a recording that hold: bytes of memory, and elements of tables.
-const MEMORY: u64 = 4 << 30;
-const ELEMENTS: u64 = 10_000_000;
+/// How much longer than recorded another build may take for a request that was stopped.
+const MORE: Duration = Duration::from_secs(1);
+
+/// The reason why a recording cannot be replayed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReplayError {
+    #[error("the component does not export sdk:core/handler")]
+    OtherInterface,
+    #[error("its component cannot be instantiated: {}", trap(.0))]
+    Instantiate(wasmtime::Error),
+    #[error("the component {0}")]
+    Answer(&'static str),
+    /// It is a stranger's, perhaps, so its limit does not hold beyond the configured one.
+    #[error("it needs more than {name} = {limit}, which is the limit here: it was recorded with {recorded}")]
+    Limit { name: &'static str, limit: u64, recorded: u64 },
+}
 
 /// The first difference between a recording and its replay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -46,7 +58,8 @@ pub struct Difference {
     pub part: Option<String>,
     /// The last call or log line before it.
     pub after: Option<String>,
-    /// The place in the sources of the last exception that was logged before it.
+    /// The place in the sources where the guest caused it. For an answer, and for an event that only Tenon's code caused, it is the
+    /// last place before it.
     pub place: Option<String>,
     /// True when another build asked for something that is nowhere in the recording.
     pub is_new: bool,
@@ -82,16 +95,20 @@ pub(super) struct Played {
     pub(super) ended: Option<Ended>,
     pub(super) mode: Mode,
     pub(super) memory: Option<u128>,
+    /// The differences of the answer of another build.
+    pub(super) changes: Vec<Change>,
 }
 
 /// Replays a recording of this very component.
-pub(crate) async fn strict(engine: &SharedEngine, module: &Arc<Module>, tape: Tape) -> Result<Replayed, Failure> {
+pub(crate) async fn strict(engine: &SharedEngine, module: &Arc<Module>, tape: Tape) -> Result<Replayed, ReplayError> {
     let recorded = tape.meta.memory;
     let events = tape.events.len();
-    let played = play(engine, module, tape, Mode::Strict).await?;
+    let played = play(engine, module, tape.clone(), Mode::Strict, false).await?;
     let compared_memory = recorded.is_some() && played.memory.is_some();
     let verdict = match played.ended {
-        Some(Ended::Differs(difference)) => Verdict::Differs(placed(difference, &module.info.source_map)),
+        Some(Ended::Differs(difference)) => {
+            Verdict::Differs(located(engine, module, tape, Mode::Strict, difference).await)
+        }
         Some(Ended::Cut) => Verdict::Same,
         None if compared_memory && recorded != played.memory => {
             let digest =
@@ -112,26 +129,34 @@ pub(crate) async fn strict(engine: &SharedEngine, module: &Arc<Module>, tape: Ta
 }
 
 /// Replays a recording of another build.
-pub(crate) async fn against(engine: &SharedEngine, module: &Arc<Module>, tape: Tape) -> Result<Replayed, Failure> {
-    let loose = Loose::new(&tape.events);
-    let played = play(engine, module, tape, Mode::Loose(Box::new(loose))).await?;
-    let verdict = match (played.ended, played.mode) {
-        (Some(Ended::Differs(difference)), _) if difference.is_new => {
-            Verdict::Asks(placed(difference, &module.info.source_map))
+pub(crate) async fn against(engine: &SharedEngine, module: &Arc<Module>, tape: Tape) -> Result<Replayed, ReplayError> {
+    let loose = || Mode::Loose(Box::new(Loose::new(&tape.events)));
+    let played = play(engine, module, tape.clone(), loose(), false).await?;
+    let verdict = match played.ended {
+        Some(Ended::Differs(difference)) if difference.is_new => {
+            Verdict::Asks(located(engine, module, tape.clone(), loose(), difference).await)
         }
-        (Some(Ended::Differs(difference)), _) => Verdict::Differs(difference),
-        (_, Mode::Loose(loose)) if !loose.changes.is_empty() => Verdict::Changed(loose.changes),
+        Some(Ended::Differs(difference)) => Verdict::Differs(difference),
+        _ if !played.changes.is_empty() => Verdict::Changed(played.changes),
         _ => Verdict::Same,
     };
     Ok(Replayed { verdict, compared_memory: false })
 }
 
-/// Turns the stack of the last exception into a place in the sources: the first frame that is not Tenon's.
-fn placed(mut difference: Box<Difference>, map: &SourceMap) -> Box<Difference> {
-    let stack = difference.place.take().unwrap_or_default();
-    let frame = stack.lines().find(|line| line.starts_with(FRAME) && !map.is_of_tenon(line));
-    difference.place = frame.map(|frame| map.apply(frame).trim_start_matches(FRAME).to_string());
-    difference
+/// Finds the place of a difference: the guest runs again and notes its places, which changes its memory and nothing else.
+async fn located(
+    engine: &SharedEngine,
+    module: &Arc<Module>,
+    tape: Tape,
+    mode: Mode,
+    mut found: Box<Difference>,
+) -> Box<Difference> {
+    if let Ok(Played { ended: Some(Ended::Differs(again)), .. }) = play(engine, module, tape, mode, true).await
+        && (again.event, &again.replayed) == (found.event, &found.replayed)
+    {
+        found.place = again.place;
+    }
+    found
 }
 
 /// Runs the events of a recording in a fresh instance.
@@ -140,48 +165,96 @@ pub(super) async fn play(
     module: &Arc<Module>,
     tape: Tape,
     mode: Mode,
-) -> Result<Played, Failure> {
+    notes_places: bool,
+) -> Result<Played, ReplayError> {
     let EntryPoint::Direct(_) = &module.entry else {
-        return Err(Failure::InvalidResponse("the component does not export sdk:core/handler"));
+        return Err(ReplayError::OtherInterface);
     };
     let shared_state = alone(&module.shared_state, tape.meta.limits);
     let is_cut = tape.meta.is_cut;
-    let player = Arc::new(Player::new(tape.events, is_cut, mode));
+    let mut exchange = matches!(mode, Mode::Loose(_)).then(|| Exchange::new(&tape.events));
+    let time = match &exchange {
+        Some(_) if is_cut => TIMEOUT.min(Duration::from_nanos(tape.meta.duration).saturating_add(MORE)),
+        _ => TIMEOUT,
+    };
+    let sources = notes_places.then(|| Arc::clone(&module.info));
+    let player = Arc::new(Player::new(tape.events, is_cut, mode, sources));
     let caller = Caller { seam: Seam::Replayed(Arc::clone(&player)), ..Caller::host("replay", &shared_state.limits) };
     let slot = engine.slots.take().await;
     let blueprint = Blueprint { shared_state: &shared_state, ..module.blueprint() };
-    let mut instance = Instance::new(blueprint, caller, slot).await?;
+    let made = Instance::new(blueprint, caller, slot).await;
+    let mut instance = made?;
     let mut is_whole = true;
-    let ends = Instant::now() + TIMEOUT;
-    while let Some(request) = player.enter() {
+    let ends = Instant::now() + time;
+    loop {
+        let next = match &mut exchange {
+            Some(_) if player.has_ended() => None,
+            Some(exchange) => exchange.next(),
+            None => player.enter(),
+        };
+        let Some(request) = next else { break };
         let called = tokio::select! {
             biased;
-            called = timeout_at(ends, direct::replay(&mut instance, request)) => called,
+            called = timeout_at(ends, direct::replay(&mut instance, request, notes_places)) => called,
             // Nothing more of it is known: it was stopped here.
-            () = cut(&player), if is_cut => {
+            () = cut(&player), if is_cut && exchange.is_none() => {
                 is_whole = false;
                 break;
             }
         };
-        match called {
-            Ok(Ok(response)) => player.leave(Event::Leave(response)),
-            Ok(Err(Failure::Trap(error, _))) => {
+        match (called, &mut exchange) {
+            (Ok(Ok(response)), Some(exchange)) => exchange.returned(response),
+            (Ok(Ok(response)), None) => player.leave(Event::Leave(response)),
+            (Ok(Err(Failure::Trap(error, _))), exchange) => {
                 is_whole = false;
-                player.leave(Event::Trap(trap(&error)));
+                let trap = Event::Trap(trap(&error));
+                match exchange {
+                    Some(exchange) => exchange.trapped(trap),
+                    None => player.leave(trap),
+                }
                 break;
             }
-            Ok(Err(failure)) => return Err(failure),
-            Err(_) => {
+            (Ok(Err(failure)), _) => return Err(failure.into()),
+            (Err(_), exchange) => {
                 is_whole = false;
-                player.fail(&format!("the replay did not end within {} s", TIMEOUT.as_secs()));
+                // Both were stopped.
+                if exchange.is_none() || !is_cut {
+                    player.fail(&format!("the replay did not end within {} s", time.as_secs()));
+                }
                 break;
             }
         }
     }
-    let memory = if is_whole { instance.memory_digest() } else { None };
+    check_limits(&instance, tape.meta.limits, &module.shared_state.limits)?;
+    let memory = if is_whole { instance.digest().await } else { None };
     let at_cut = player.is_at_cut() && !is_whole;
     let (ended, mode, _) = player.end();
-    Ok(Played { ended: ended.or(at_cut.then_some(Ended::Cut)), mode, memory })
+    let changes = exchange.map(Exchange::changes).unwrap_or_default();
+    Ok(Played { ended: ended.or(at_cut.then_some(Ended::Cut)), mode, memory, changes })
+}
+
+/// Refuses a replay that ran into a limit which was higher when the request was recorded.
+fn check_limits(instance: &Instance, recorded: [u64; 2], limits: &Limits) -> Result<(), ReplayError> {
+    let Some(denied) = instance.denied() else { return Ok(()) };
+    let all = [
+        ("memory_limit_bytes", limits.memory_limit_bytes, recorded[0]),
+        ("max_table_elements", limits.max_table_elements, recorded[1]),
+    ];
+    match all.into_iter().find(|(name, limit, recorded)| *name == denied && recorded > limit) {
+        Some((name, limit, recorded)) => Err(ReplayError::Limit { name, limit, recorded }),
+        None => Ok(()),
+    }
+}
+
+impl From<Failure> for ReplayError {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Trap(error, _) => Self::Instantiate(error),
+            Failure::InvalidResponse(what) => Self::Answer(what),
+            Failure::Unanswered => Self::Answer("ended without an answer"),
+            Failure::NoRoom => Self::Answer("has an answer that the buffers have no room for"),
+        }
+    }
 }
 
 /// Waits until a guest has done all that it did before it was stopped.
@@ -198,9 +271,13 @@ pub(crate) fn trap(error: &wasmtime::Error) -> String {
 
 /// The state of a module that reaches nothing, with the recorded limits.
 fn alone(state: &SharedState, limits: [u64; 2]) -> Arc<SharedState> {
-    // A file of a stranger may have any.
-    let [memory_limit_bytes, max_table_elements] = [limits[0].min(MEMORY), limits[1].min(ELEMENTS)];
-    let limits = crate::config::Limits { memory_limit_bytes, max_table_elements, ..state.limits.clone() };
+    // A file of a stranger may have any (`check_limits`).
+    let own = &state.limits;
+    let limits = Limits {
+        memory_limit_bytes: limits[0].min(own.memory_limit_bytes),
+        max_table_elements: limits[1].min(own.max_table_elements),
+        ..own.clone()
+    };
     Arc::new(SharedState {
         environment: Vec::new(),
         masks: Arc::default(),

@@ -220,7 +220,7 @@ impl Sink {
         let placeholders = self.placeholders.clone().replacing_random(has_outputs);
         let mode = Mode::Masking(Box::default(), placeholders);
         let tape = Tape { meta: meta.clone(), events };
-        let played = play(&self.engine, module, tape, mode).await.map_err(|_| "it cannot be replayed")?;
+        let played = play(&self.engine, module, tape, mode, false).await.map_err(|_| "it cannot be replayed")?;
         match (played.ended, played.mode) {
             (None | Some(Ended::Cut), Mode::Masking(encoder, _)) => Ok((*encoder, played.memory)),
             _ => Err("the module does something else with masked values"),

@@ -31,6 +31,9 @@ const STREAMED: (&str, &[u8]) = (BODY, BODY_STREAMED.as_bytes());
 /// A header of an answer that waits for the request's body, and the value that asks for all that is left of it.
 const WHOLE: (&str, &[u8]) = (BODY, BODY_WHOLE.as_bytes());
 
+/// The last header of a request whose guest is to note its places (wit/handler.wit).
+const PLACES: &str = ":places";
+
 /// The result of a call with a request.
 pub(crate) enum Called {
     Whole(Response<Bytes>),
@@ -117,11 +120,20 @@ pub(crate) async fn cancel(instance: &mut Instance) -> Result<(), Failure> {
 }
 
 /// The status of an answer that waits for more of the request's body.
-const WAITS: u16 = 100;
+pub(crate) const WAITS: u16 = 100;
+
+/// Returns whether an answer that waits for the request's body asks for all that is left of it.
+pub(crate) fn wants_whole(headers: &[handler::Header]) -> bool {
+    headers.iter().any(|(name, value)| (name.as_str(), value.as_slice()) == WHOLE)
+}
+
+/// Returns whether the last header of a response says that it is streamed.
+pub(crate) fn is_streamed(headers: &[handler::Header]) -> bool {
+    headers.last().is_some_and(|(name, value)| (name.as_str(), value.as_slice()) == STREAMED)
+}
 
 fn wanted(record: &handler::Response) -> Wanted {
-    let is_whole = |(name, value): &handler::Header| (name.as_str(), value.as_slice()) == WHOLE;
-    if record.headers.iter().any(is_whole) { Wanted::Whole } else { Wanted::Piece }
+    if wants_whole(&record.headers) { Wanted::Whole } else { Wanted::Piece }
 }
 
 /// Tells apart what a record can be. Only a component that exports `sdk:core/streams` can wait or stream.
@@ -134,8 +146,7 @@ fn lift_answer(
     if can_stream && record.status == WAITS {
         return Ok(Called::Waits(wanted(&record)));
     }
-    let last = record.headers.last();
-    if can_stream && last.is_some_and(|(name, value)| (name.as_str(), value.as_slice()) == STREAMED) {
+    if can_stream && is_streamed(&record.headers) {
         record.headers.pop();
         return lift_start(record, limits).map(Called::Streamed);
     }
@@ -257,8 +268,15 @@ async fn call_streams(instance: &mut Instance, entry: &Entry) -> Result<wasmtime
     })
 }
 
-/// Calls an instance as it was called when its request was recorded.
-pub(crate) async fn replay(instance: &mut Instance, request: tape::Request) -> Result<tape::Response, Failure> {
+/// Calls an instance as it was called when its request was recorded. The guest may be asked for the places of what it does.
+pub(crate) async fn replay(
+    instance: &mut Instance,
+    mut request: tape::Request,
+    notes_places: bool,
+) -> Result<tape::Response, Failure> {
+    if notes_places {
+        request.headers.push((PLACES.to_string(), Vec::new()));
+    }
     let handler::Response { status, headers, body } = enter(instance, &Entry::of_tape(request)).await?;
     Ok(tape::Response { status, headers, body })
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use tenon_code::RESTORE;
+use tenon_code::{GLOBALS, RESTORE};
 use wasmtime::component::{self, ComponentExportIndex, InstancePre, TypedFunc};
 use wasmtime::{Engine, Store};
 
@@ -28,6 +28,8 @@ pub(crate) struct DirectEntry {
     streams: Option<Arc<streams::GuestIndices>>,
     /// The function that resets its globals.
     restore: Option<ComponentExportIndex>,
+    /// The function that computes their digest.
+    globals: Option<ComponentExportIndex>,
     /// Its answer to `takes-bodies`, once it was asked.
     takes_pieces: OnceLock<bool>,
 }
@@ -38,7 +40,8 @@ impl DirectEntry {
         let streams = pre.component().get_export_index(None, "sdk:core/streams@0.1.0");
         let streams = streams.map(|_| streams::GuestIndices::new(&pre)).transpose()?.map(Arc::new);
         let restore = pre.component().get_export_index(None, RESTORE);
-        Ok(Self { pre, handler, streams, restore, takes_pieces: OnceLock::new() })
+        let globals = pre.component().get_export_index(None, GLOBALS);
+        Ok(Self { pre, handler, streams, restore, globals, takes_pieces: OnceLock::new() })
     }
 
     pub(crate) fn engine(&self) -> &Engine {
@@ -77,7 +80,8 @@ impl DirectEntry {
         let handler = self.handler.load(&mut *store, &instance)?;
         let streams = self.streams.clone().map(|indices| StreamsExport { instance, indices, loaded: None });
         let restore = self.restore.map(|restore| instance.get_typed_func(&mut *store, restore)).transpose()?;
-        Ok((DirectExports { handler, streams }, restore))
+        let globals = self.globals.map(|globals| (instance, globals));
+        Ok((DirectExports { handler, streams, globals }, restore))
     }
 }
 
@@ -85,6 +89,16 @@ impl DirectEntry {
 pub(super) struct DirectExports {
     pub(super) handler: handler::Guest,
     pub(super) streams: Option<StreamsExport>,
+    globals: Option<(component::Instance, ComponentExportIndex)>,
+}
+
+impl DirectExports {
+    /// Computes the digest of the globals. It is 0 where they cannot be read.
+    pub(super) async fn globals(&self, store: &mut Store<Host>) -> wasmtime::Result<u64> {
+        let Some((instance, index)) = self.globals else { return Ok(0) };
+        let digest = instance.get_typed_func::<(), (u64,)>(&mut *store, index)?;
+        Ok(digest.call_async(store, ()).await?.0)
+    }
 }
 
 /// The interface `sdk:core/streams` of an instance. It is loaded with its first use, because most requests use none of it.

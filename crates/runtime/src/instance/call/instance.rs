@@ -142,19 +142,24 @@ impl Instance {
         }
     }
 
-    /// The digest of its memory, which is comparable between instances of one module. None where the memory has no image.
-    pub(crate) fn memory_digest(&mut self) -> Option<u128> {
+    /// The digest of its memory and its globals, which is comparable between instances of one module. None where the memory has no
+    /// image.
+    pub(crate) async fn digest(&mut self) -> Option<u128> {
         // SAFETY: the instance is borrowed exclusively, and so is its memory; no code runs in it.
-        self.memory.as_ref().and_then(|memory| unsafe { memory.digest() })
+        let memory = self.memory.as_ref().and_then(|memory| unsafe { memory.digest() })?;
+        let Exports::Direct(exports) = &self.exports else { return Some(memory) };
+        let globals = exports.globals(&mut self.store).await.ok()?;
+        Some(memory.rotate_left(1) ^ u128::from(globals))
     }
 
     /// Notes that digest, if its request is recorded.
-    pub(crate) fn note_memory(&mut self) {
+    pub(crate) async fn note_digest(&mut self) {
         let seam = self.store.data().seam.clone();
         if let Some(recorder) = seam.recorder()
             && recorder.wants_digest()
         {
-            recorder.memory(self.memory_digest());
+            let digest = self.digest().await;
+            recorder.digest(digest);
         }
     }
 
@@ -199,8 +204,13 @@ impl Instance {
         self.store.data().bounds.memory()
     }
 
+    /// The name of the limit that the guest has run into, if any.
+    pub(crate) fn denied(&self) -> Option<&'static str> {
+        self.store.data().bounds.denied()
+    }
+
     /// The failure of a call, with the limit that the guest had reached.
     pub(super) fn failure(&self, error: wasmtime::Error) -> Failure {
-        Failure::Trap(error, self.store.data().bounds.denied())
+        Failure::Trap(error, self.denied())
     }
 }

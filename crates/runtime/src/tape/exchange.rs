@@ -1,0 +1,251 @@
+//! The exchange of a recording for another build, whose pieces of bodies may have other borders.
+//!
+//! A strict replay calls the guest as it was called. Another build is called as it wants to be: it gets the rest of the request's body
+//! when it waits for it, and is asked for pieces until its answer ends. Whole answers are compared.
+
+use std::collections::VecDeque;
+
+use tenon_tape::{BEGIN, BROKEN, CANCEL, END, Event, NEXT, PIECE, Request, Response};
+
+use super::change::{Change, changes};
+use crate::instance::call::direct::{WAITS, is_streamed, wants_whole};
+
+/// The calls into a guest, and its answer so far.
+pub(super) struct Exchange {
+    /// The next call; none when there is no other.
+    next: Option<Request>,
+    /// Pieces of the request's body that the guest has not got.
+    pieces: VecDeque<Vec<u8>>,
+    /// The call after the last piece; none once it was made.
+    end: Option<&'static str>,
+    answer: Answer,
+    recorded: Answer,
+}
+
+/// An answer, or a part of it.
+#[derive(Default)]
+struct Answer {
+    head: Option<Response>,
+    is_streamed: bool,
+    /// The way it ended, unless by its end.
+    failed: Option<Event>,
+    /// True when the host did not want the rest.
+    is_cancelled: bool,
+}
+
+/// What a guest wants after a call.
+enum Wants {
+    /// More of the request's body: the next piece, or all of it.
+    Body(bool),
+    /// To be asked for the next piece.
+    Next,
+    Nothing,
+}
+
+impl Exchange {
+    pub(super) fn new(events: &[Event]) -> Self {
+        let (mut first, mut pieces, mut end) = (None, VecDeque::new(), None);
+        let mut recorded = Answer::default();
+        for event in events {
+            match event {
+                Event::Enter(request) if first.is_none() => {
+                    if request.method.starts_with(BEGIN) {
+                        end = Some(END);
+                    }
+                    first = Some(request.clone());
+                }
+                Event::Enter(request) => match request.method.as_str() {
+                    PIECE => pieces.extend(request.body.clone()),
+                    BROKEN => end = Some(BROKEN),
+                    CANCEL => recorded.is_cancelled = true,
+                    _ => {}
+                },
+                Event::Leave(_) if recorded.is_cancelled => {}
+                Event::Leave(response) => drop(recorded.add(response.clone())),
+                Event::Trap(_) => recorded.failed = Some(event.clone()),
+                _ => {}
+            }
+        }
+        Self { next: first, pieces, end, answer: Answer::default(), recorded }
+    }
+
+    /// The next call into the guest.
+    pub(super) fn next(&mut self) -> Option<Request> {
+        self.next.take()
+    }
+
+    /// The guest has returned from the last call.
+    pub(super) fn returned(&mut self, response: Response) {
+        if self.answer.is_cancelled {
+            return;
+        }
+        self.next = match self.answer.add(response) {
+            Wants::Body(whole) => self.body(whole),
+            // As much as the client took.
+            Wants::Next if self.recorded.is_cancelled && self.answer.length() >= self.recorded.length() => {
+                self.answer.cut(self.recorded.length());
+                self.answer.is_cancelled = true;
+                Some(call(CANCEL, None))
+            }
+            Wants::Next => Some(call(NEXT, None)),
+            Wants::Nothing => None,
+        };
+    }
+
+    /// The guest has trapped.
+    pub(super) fn trapped(&mut self, trap: Event) {
+        self.answer.failed = Some(trap);
+    }
+
+    /// The differences of both answers.
+    pub(super) fn changes(self) -> Vec<Change> {
+        match (self.recorded.end(), self.answer.end()) {
+            (None, None) => Vec::new(),
+            (recorded, Some(answer)) => changes(recorded.as_ref(), &answer),
+            (Some(_), None) => changes(None, &Event::Trap("no answer".into())),
+        }
+    }
+
+    fn body(&mut self, whole: bool) -> Option<Request> {
+        let piece = if whole && !self.pieces.is_empty() {
+            Some(self.pieces.drain(..).flatten().collect())
+        } else {
+            self.pieces.pop_front()
+        };
+        match piece {
+            Some(piece) => Some(call(PIECE, Some(piece))),
+            None => self.end.take().map(|end| call(end, None)),
+        }
+    }
+}
+
+impl Answer {
+    fn add(&mut self, mut response: Response) -> Wants {
+        if response.status == WAITS {
+            return Wants::Body(wants_whole(&response.headers));
+        }
+        let Some(head) = &mut self.head else {
+            self.is_streamed = is_streamed(&response.headers);
+            if self.is_streamed {
+                response.headers.pop();
+            }
+            self.head = Some(response);
+            return if self.is_streamed { Wants::Next } else { Wants::Nothing };
+        };
+        match response.status {
+            200 | 202 => {
+                head.body.get_or_insert_default().extend(response.body.unwrap_or_default());
+                Wants::Next
+            }
+            204 => Wants::Nothing,
+            _ => {
+                self.failed = Some(Event::Trap("the body broke off".into()));
+                Wants::Nothing
+            }
+        }
+    }
+
+    fn length(&self) -> usize {
+        self.head.as_ref().and_then(|head| head.body.as_ref()).map_or(0, Vec::len)
+    }
+
+    fn cut(&mut self, length: usize) {
+        if let Some(body) = self.head.as_mut().and_then(|head| head.body.as_mut()) {
+            body.truncate(length);
+        }
+    }
+
+    fn end(self) -> Option<Event> {
+        self.failed.or(self.head.map(Event::Leave))
+    }
+}
+
+fn call(method: &str, body: Option<Vec<u8>>) -> Request {
+    Request { method: method.to_string(), body, ..Request::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn leave(status: u16, header: Option<(&str, &str)>, body: &str) -> Response {
+        let headers = header.iter().map(|(name, value)| ((*name).to_string(), value.as_bytes().to_vec())).collect();
+        Response { status, headers, body: (!body.is_empty()).then(|| body.as_bytes().to_vec()) }
+    }
+
+    fn streamed() -> Option<(&'static str, &'static str)> {
+        Some((":body", "streamed"))
+    }
+
+    /// Plays the leaves of another build, and returns its calls and the differences.
+    fn played(events: &[Event], leaves: &[Response]) -> (Vec<String>, Vec<Change>) {
+        let mut exchange = Exchange::new(events);
+        let mut calls = Vec::new();
+        let mut leaves = leaves.iter();
+        while let Some(request) = exchange.next() {
+            calls.push(format!("{} {}", request.method, String::from_utf8(request.body.unwrap_or_default()).unwrap()));
+            exchange.returned(leaves.next().expect("another call").clone());
+        }
+        (calls, exchange.changes())
+    }
+
+    fn enter(method: &str, body: &str) -> Event {
+        let body = (!body.is_empty()).then(|| body.as_bytes().to_vec());
+        Event::Enter(Request { method: method.into(), path: "/".into(), headers: Vec::new(), body })
+    }
+
+    #[test]
+    fn other_pieces_of_the_same_answer_are_the_same() {
+        let events = [
+            enter("GET", ""),
+            Event::Leave(leave(200, streamed(), "ab")),
+            enter(NEXT, ""),
+            Event::Leave(leave(200, None, "cd")),
+            enter(NEXT, ""),
+            Event::Leave(leave(204, None, "")),
+        ];
+        let whole = [leave(200, None, "abcd")];
+        assert_eq!(played(&events, &whole), (vec!["GET ".into()], Vec::new()));
+        let pieces = ["a", "b", "", "cd"].map(|piece| leave(if piece.is_empty() { 202 } else { 200 }, None, piece));
+        let pieces = [[leave(200, streamed(), "")].as_slice(), &pieces, &[leave(204, None, "")]].concat();
+        let (calls, changes) = played(&events, &pieces);
+        assert_eq!((calls.len(), changes), (6, Vec::new()));
+        let other = [leave(200, streamed(), "abc"), leave(204, None, "")];
+        assert_eq!(played(&events, &other).1[0].part, "body from byte 3");
+        let broken = [leave(200, streamed(), "abcd"), leave(500, None, "")];
+        assert_eq!(played(&events, &broken).1[0].part, "result");
+    }
+
+    #[test]
+    fn a_body_is_given_as_it_is_wanted() {
+        let waits = |whole: bool| leave(100, whole.then_some((":body", "whole")), "");
+        let events = [
+            enter(":begin POST", ""),
+            Event::Leave(waits(false)),
+            enter(PIECE, "one"),
+            Event::Leave(waits(false)),
+            enter(PIECE, "two"),
+            Event::Leave(waits(false)),
+            enter(END, ""),
+            Event::Leave(leave(201, None, "done")),
+        ];
+        let whole = [waits(true), waits(false), leave(201, None, "done")];
+        let (calls, changes) = played(&events, &whole);
+        assert_eq!((calls, changes), (vec![":begin POST ".into(), ":piece onetwo".into(), ":end ".into()], Vec::new()));
+        let early = [leave(201, None, "done")];
+        assert_eq!(played(&events, &early).1, Vec::new());
+    }
+
+    #[test]
+    fn a_client_that_left_is_compared_as_far_as_it_read() {
+        let events = [
+            enter("GET", ""),
+            Event::Leave(leave(200, streamed(), "ab")),
+            enter(CANCEL, ""),
+            Event::Leave(leave(204, None, "")),
+        ];
+        let more = [leave(200, streamed(), "a"), leave(200, None, "bcd"), leave(204, None, "")];
+        let (calls, changes) = played(&events, &more);
+        assert_eq!((calls.last().map(String::as_str), changes), (Some(":cancel "), Vec::new()));
+    }
+}
