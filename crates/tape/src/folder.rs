@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tenon_trusted_folder::Folder;
 
@@ -15,8 +15,9 @@ pub const EXTENSION: &str = "tape";
 /// Characters of a request id in a file's name.
 const ID: usize = 40;
 
-/// After so many recordings the folder is read again.
-const LOOK: u64 = 64;
+/// The folder is read again after this long, and after this many times as long as that took: a folder can have a million files.
+const LOOK: Duration = Duration::from_secs(10);
+const LOOK_SHARE: u32 = 100;
 
 /// A folder of recordings. Others may write to it and remove from it meanwhile.
 pub struct TapeFolder {
@@ -27,6 +28,8 @@ pub struct TapeFolder {
     files: VecDeque<(String, u64)>,
     bytes: u64,
     written: u64,
+    /// When the folder is read again.
+    next_look: Instant,
 }
 
 /// A file of the folder.
@@ -55,15 +58,18 @@ impl TapeFolder {
     /// When it cannot be made, or another user may write to it.
     pub fn open(path: &Path, max_bytes: u64, max_age: Option<Duration>) -> io::Result<Self> {
         let folder = Folder::open(path)?;
-        let mut opened = Self { folder, max_bytes, max_age, files: VecDeque::new(), bytes: 0, written: 0 };
+        let (files, next_look) = (VecDeque::new(), Instant::now());
+        let mut opened = Self { folder, max_bytes, max_age, files, bytes: 0, written: 0, next_look };
         opened.look()?;
         Ok(opened)
     }
 
     /// Reads which files there are.
     fn look(&mut self) -> io::Result<()> {
+        let begun = Instant::now();
         self.files = self.folder.list(EXTENSION)?.into();
         self.bytes = self.files.iter().map(|(_, size)| size).sum();
+        self.next_look = Instant::now() + LOOK.max(begun.elapsed() * LOOK_SHARE);
         Ok(())
     }
 
@@ -77,7 +83,7 @@ impl TapeFolder {
         if size > self.max_bytes || file.len() > MAX_BYTES {
             return Ok(Written::TooLarge);
         }
-        if self.bytes + size > self.max_bytes || self.written.is_multiple_of(LOOK) {
+        if Instant::now() >= self.next_look {
             // Another process may have removed some, or added.
             self.look()?;
         }

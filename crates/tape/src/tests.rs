@@ -195,3 +195,77 @@ fn old_files_are_removed() {
     assert_eq!(folder.files().count(), 1);
     assert_eq!(folder.remove_to(1_000_000, now + Duration::from_mins(2)).unwrap(), 1);
 }
+
+/// The folder that a process of its own writes to.
+#[cfg(unix)]
+const FOLDER: &str = "TENON_TAPE_FOLDER";
+
+#[test]
+#[cfg(unix)]
+#[ignore = "the tests below run it in a process of its own"]
+fn writes_until_it_is_killed() {
+    let path = std::env::var_os(FOLDER).unwrap();
+    let mut folder = TapeFolder::open(path.as_ref(), 200_000, None).unwrap();
+    for number in 0_u64.. {
+        let body = vec![7; if number.is_multiple_of(3) { 40_000 } else { 100 }];
+        let tape = Tape { meta: Meta { time: number * 1_000_000, ..meta() }, events: vec![Event::Log(false, body)] };
+        match folder.write(&tape.meta, &tape.file()) {
+            Ok(_) => println!("written"),
+            Err(error) => println!("refused: {error}"),
+        }
+    }
+}
+
+/// Runs it, and kills it after so many lines. Returns them.
+#[cfg(unix)]
+fn killed(path: &std::path::Path, shell: &str, lines: usize) -> Vec<String> {
+    use std::io::{BufRead, BufReader};
+    let mut child = std::process::Command::new("sh")
+        .args(["-c", &format!(r#"{shell} exec "$0" "$@""#)])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "tests::writes_until_it_is_killed", "--ignored", "--nocapture"])
+        .env(FOLDER, path)
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let printed = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let read = printed.filter(|line| line.starts_with("written") || line.starts_with("refused")).take(lines).collect();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    read
+}
+
+/// Opens the folder, and reads every file.
+#[cfg(unix)]
+fn whole_tapes(path: &std::path::Path) -> usize {
+    let folder = TapeFolder::open(path, 200_000, None).unwrap();
+    let read = |file: crate::Listed| Tape::read(&folder.read(&file.name).unwrap()).unwrap();
+    folder.files().map(read).count()
+}
+
+#[test]
+#[cfg(unix)]
+fn a_killed_process_leaves_whole_files() {
+    let parent = tempfile::tempdir().unwrap();
+    let path = parent.path().join("r");
+    for round in 0..12 {
+        killed(&path, "", 1 + 7 * round);
+        assert!(whole_tapes(&path) > 0);
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_full_disk_leaves_whole_files() {
+    let parent = tempfile::tempdir().unwrap();
+    let path = parent.path().join("r");
+    // No file may have more than 16 or 32 KiB, and the signal for a larger one is ignored.
+    let lines = killed(&path, "trap '' XFSZ; ulimit -f 32;", 9);
+    assert_eq!(lines.iter().filter(|line| line.starts_with("refused")).count(), 3, "{lines:?}");
+    assert!(whole_tapes(&path) >= 6);
+    let partial = std::fs::read_dir(&path).unwrap().filter(|entry| {
+        let name = entry.as_ref().unwrap().file_name();
+        !name.to_string_lossy().ends_with(".tape") && entry.as_ref().unwrap().metadata().unwrap().len() > 40_000
+    });
+    assert_eq!(partial.count(), 0);
+}

@@ -82,6 +82,9 @@ impl Known {
     /// Returns whether bytes contain one of the values, as it is or in a usual encoding.
     pub(crate) fn is_in(&self, bytes: &[u8]) -> bool {
         let forms: Vec<_> = self.0.iter().flat_map(|value| forms(value)).collect();
+        if forms.is_empty() {
+            return false;
+        }
         let has_one = |bytes: &[u8]| forms.iter().any(|form| memmem::find(bytes, form).is_some());
         if has_one(bytes) {
             return true;

@@ -64,7 +64,7 @@ impl Recorder {
             if self.sink.claim(more) {
                 state.claimed += more;
             } else {
-                self.drop_events(&mut state, "the requests that run have too many bytes");
+                self.drop_events(&mut state, "the requests that run and the recordings that wait have too many bytes");
             }
         }
     }
@@ -122,7 +122,7 @@ impl Drop for Recorder {
             None if self.sink.keeps(false, duration) => Some(Kept::Slow),
             None => None,
         };
-        let claimed = state.claimed;
+        let mut claimed = state.claimed;
         match (kept, state.spoiled) {
             (Some(_), Some(why)) => self.sink.leave_out(&self.module.info.name, &self.request_id, why),
             // It never came to the guest.
@@ -143,7 +143,9 @@ impl Drop for Recorder {
                     is_cut: state.is_inside,
                 };
                 let (module, events) = (Arc::clone(&self.module), state.encoder.into_bytes());
-                self.sink.offer(Finished { module, meta, events });
+                // They are the recording's from here on.
+                let claimed = std::mem::take(&mut claimed);
+                self.sink.offer(Finished { module, meta, events, claimed });
             }
             (None, _) => {}
         }

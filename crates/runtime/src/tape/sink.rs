@@ -1,7 +1,7 @@
 //! The end of recordings: what was kept is masked, encoded and written, away from the request.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use tenon_tape::{Encoder, Event, Kept, MAX_BYTES, Meta, Tape, TapeFolder, Writte
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
-use super::masked::{MaskList, Masked, mask};
+use super::masked::{Known, MaskList, Masked, mask};
 use super::placeholders::Placeholders;
 use super::player::{Ended, Mode};
 use super::replay::play;
@@ -42,8 +42,9 @@ pub(crate) struct Sink {
     /// Requests that are masked at once.
     turns: Arc<Semaphore>,
     claimed: AtomicUsize,
-    waiting: Arc<AtomicUsize>,
-    sender: SyncSender<(Meta, Vec<u8>)>,
+    /// Recordings that are not written yet.
+    waiting: AtomicUsize,
+    sender: SyncSender<Job>,
     /// True once it was said that recordings are left out because too many wait.
     has_said: AtomicBool,
     this: Weak<Self>,
@@ -54,6 +55,67 @@ pub(crate) struct Finished {
     pub(crate) module: Arc<Module>,
     pub(crate) meta: Meta,
     pub(crate) events: Vec<u8>,
+    /// Bytes of the sink's that it holds until it is written.
+    pub(crate) claimed: usize,
+}
+
+/// A recording whose values are masked.
+struct Made {
+    meta: Meta,
+    events: Vec<u8>,
+    /// The values that must not be in the file.
+    known: Known,
+    claimed: usize,
+}
+
+/// The work of the thread that writes.
+enum Job {
+    Finished(Finished),
+    Made(Made),
+}
+
+impl Job {
+    fn claimed(&self) -> usize {
+        match self {
+            Self::Finished(finished) => finished.claimed,
+            Self::Made(made) => made.claimed,
+        }
+    }
+}
+
+/// Masks, encodes and writes recordings, as long as there is a sink.
+fn run(mut writer: Writer, receiver: &Receiver<Job>, sink: &Weak<Sink>) {
+    while let Ok(job) = receiver.recv() {
+        let Some(sink) = sink.upgrade() else { return };
+        let claimed = job.claimed();
+        let made = match job {
+            Job::Made(made) => Ok(Some(made)),
+            // Nothing is made that would not be written.
+            Job::Finished(_) if writer.is_paused() => Ok(None).inspect(|_| sink.done(claimed)),
+            Job::Finished(finished) => {
+                let (module, id) = (Arc::clone(&finished.module), finished.meta.request_id.clone());
+                sink.file(finished).map_err(|why| (module.info.name.to_string(), id, why))
+            }
+        };
+        let written = match made {
+            // The guest runs again.
+            Ok(None) => continue,
+            Ok(Some(made)) => {
+                let file = made.meta.file(&made.events);
+                let why = match () {
+                    () if made.known.is_in(&file) => Some("a masked value is still in it"),
+                    () if file.len() > MAX_BYTES => Some("it is larger than a recording may be"),
+                    () => writer.write(&made.meta, &file),
+                };
+                why.map_or(Ok(()), |why| Err((made.meta.module, made.meta.request_id, why)))
+            }
+            Err(left_out) => Err(left_out),
+        };
+        if let Err((module, id, why)) = written {
+            sink.leave_out(&module, &id, why);
+        }
+        sink.done(claimed);
+    }
 }
 
 impl Sink {
@@ -74,33 +136,25 @@ impl Sink {
             .map_err(|error| wrong(format!("folder {}: {error}", config.folder.display())))?;
         let mut key = [0; 32];
         getrandom::fill(&mut key).map_err(|error| wrong(format!("there are no random numbers: {error}")))?;
-        let (sender, receiver) = sync_channel::<(Meta, Vec<u8>)>(WAITING);
-        let waiting = Arc::new(AtomicUsize::new(0));
-        let left = Arc::clone(&waiting);
-        let shown = config.folder.display().to_string();
-        std::thread::Builder::new()
-            .name("tenon-record".to_string())
-            .spawn(move || {
-                let mut writer = Writer { folder, shown, paused: None };
-                while let Ok((meta, file)) = receiver.recv() {
-                    writer.write(&meta, &file);
-                    left.fetch_sub(1, Ordering::Release);
-                }
-            })
-            .map_err(|error| wrong(error.to_string()))?;
-        Ok(Arc::new_cyclic(|this| Self {
+        let (sender, receiver) = sync_channel(WAITING);
+        let writer = Writer { folder, shown: config.folder.display().to_string(), paused: None };
+        let sink = Arc::new_cyclic(|this| Self {
             list,
             placeholders: Placeholders::new(key),
             engine,
             handle: Handle::current(),
             turns: Arc::new(Semaphore::new(1)),
             claimed: AtomicUsize::new(0),
-            waiting,
+            waiting: AtomicUsize::new(0),
             sender,
             has_said: AtomicBool::new(false),
             this: this.clone(),
             config,
-        }))
+        });
+        let thread = std::thread::Builder::new().name("tenon-record".to_string());
+        let this = sink.this.clone();
+        thread.spawn(move || run(writer, &receiver, &this)).map_err(|error| wrong(error.to_string()))?;
+        Ok(sink)
     }
 
     /// Says which modules cannot be recorded.
@@ -164,48 +218,53 @@ impl Sink {
     /// Takes a request that is kept.
     pub(super) fn offer(&self, finished: Finished) {
         if self.waiting.fetch_add(1, Ordering::Relaxed) >= WAITING {
-            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            self.done(finished.claimed);
             if !self.has_said.swap(true, Ordering::Relaxed) {
                 tracing::warn!("recordings are left out: more than {WAITING} wait to be written");
             }
             return;
         }
-        let Some(sink) = self.this.upgrade() else { return };
-        self.handle.spawn(async move {
-            let (name, id) = (Arc::clone(&finished.module.info.name), finished.meta.request_id.clone());
-            let made = sink.file(finished).await;
-            let sent = made.and_then(|file| sink.sender.try_send(file).map_err(|_| "too many wait to be written"));
-            match sent {
-                // The writer counts it.
-                Ok(()) => return,
-                Err(why) => sink.leave_out(&name, &id, why),
-            }
-            sink.waiting.fetch_sub(1, Ordering::Release);
-        });
+        self.send(Job::Finished(finished));
     }
 
-    /// Masks and encodes a request. The error is the reason why it is left out.
-    async fn file(&self, finished: Finished) -> Result<(Meta, Vec<u8>), &'static str> {
-        let Finished { module, mut meta, events: bytes } = finished;
+    /// Gives a recording to the thread that writes. It has room for all that wait.
+    fn send(&self, job: Job) {
+        if let Err(TrySendError::Full(job) | TrySendError::Disconnected(job)) = self.sender.try_send(job) {
+            self.done(job.claimed());
+        }
+    }
+
+    /// A recording is written, or left out.
+    fn done(&self, claimed: usize) {
+        self.free(claimed);
+        self.waiting.fetch_sub(1, Ordering::Release);
+    }
+
+    /// Masks and encodes a request, which takes a while for a large one. None when the guest has to run again first. The error is the
+    /// reason why it is left out.
+    fn file(&self, finished: Finished) -> Result<Option<Made>, &'static str> {
+        let Finished { module, mut meta, events: bytes, claimed } = finished;
         let events = Encoder::decode(&bytes).map_err(|_| "its events cannot be read")?;
         let Masked { events, known, is_tainted, has_outputs, names } =
             mask(events, &self.list, &module.shared_state.environment, &self.placeholders)?;
         meta.masked = names;
-        let file = if is_tainted {
-            drop(bytes);
-            let (encoder, memory) = self.again(&module, &meta, events, has_outputs).await?;
-            meta.memory = memory;
-            meta.file(&encoder.into_bytes())
-        } else {
-            meta.file(&bytes)
-        };
-        if known.is_in(&file) {
-            return Err("a masked value is still in it");
+        if !is_tainted {
+            return Ok(Some(Made { meta, events: bytes, known, claimed }));
         }
-        if file.len() > MAX_BYTES {
-            return Err("it is larger than a recording may be");
-        }
-        Ok((meta, file))
+        let sink = self.this.upgrade().ok_or("the runtime has ended")?;
+        self.handle.spawn(async move {
+            match sink.again(&module, &meta, events, has_outputs).await {
+                Ok((encoder, memory)) => {
+                    meta.memory = memory;
+                    sink.send(Job::Made(Made { meta, events: encoder.into_bytes(), known, claimed }));
+                }
+                Err(why) => {
+                    sink.leave_out(&meta.module, &meta.request_id, why);
+                    sink.done(claimed);
+                }
+            }
+        });
+        Ok(None)
     }
 
     /// Runs a request again with masked values, and returns what the guest makes of them.
@@ -256,24 +315,28 @@ struct Writer {
 }
 
 impl Writer {
-    fn write(&mut self, meta: &Meta, file: &[u8]) {
-        if self.paused.is_some_and(|since| since.elapsed() < PAUSE) {
-            return;
+    fn is_paused(&self) -> bool {
+        self.paused.is_some_and(|since| since.elapsed() < PAUSE)
+    }
+
+    /// Writes a file. Returns the reason why it is left out, unless that was said before.
+    fn write(&mut self, meta: &Meta, file: &[u8]) -> Option<&'static str> {
+        if self.is_paused() {
+            return None;
         }
         match self.folder.write(meta, file) {
             Ok(Written::Whole) => {
                 if self.paused.take().is_some() {
                     tracing::info!("recordings are written to {} again", self.shown);
                 }
+                None
             }
-            Ok(Written::TooLarge) => {
-                let (module, request_id) = (&*meta.module, &*meta.request_id);
-                tracing::warn!(module, request_id, "the request is not recorded: it is larger than record.max_bytes");
-            }
+            Ok(Written::TooLarge) => Some("it is larger than record.max_bytes"),
             Err(error) => {
                 if self.paused.replace(Instant::now()).is_none() {
                     tracing::error!("recording stops: {}: {error}", self.shown);
                 }
+                None
             }
         }
     }
