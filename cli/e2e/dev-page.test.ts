@@ -1,12 +1,16 @@
 /** A request on the page of `tenon dev` in a browser. The picture in the docs is taken where PAGE_PICTURES says. */
+import { spawnSync } from "node:child_process";
+import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { freePort } from "../../testing/free-port.ts";
 import { describeWith } from "../../testing/needs.ts";
 import { findProgram } from "../../testing/programs.ts";
+import { Runtime } from "../src/embed/runtime.ts";
 import { develop, developing, project, served } from "./develop.ts";
 import { send } from "./http.ts";
+import { tenon } from "./servers.ts";
 
 developing();
 
@@ -42,6 +46,19 @@ export default routes({
   }),
   thrown: get("/thrown", () => { throw new Error(${JSON.stringify(attack)}); }),
   binary: get("/binary", () => respond(200, { body: new Uint8Array([0, 1, 2, 255]), headers: { "content-type": "image/png" } })),
+});
+`;
+
+const taped = `
+import { field, ok, post, routes, Type } from "@tenon/sdk";
+
+const Order = Type("Order", { item: field.string() });
+
+export default routes({
+  order: post("/orders", { body: Order }, ({ body }) => {
+    console.log("order of", body.item, Math.random() < 2);
+    return ok({ cost: 12 });
+  }),
 });
 `;
 
@@ -174,5 +191,55 @@ describeWith("chromium", "the page of a request", () => {
     }
     expect((await listed()).length).toBe(before + 2);
     expect(complaints).toEqual([]);
+  });
+
+  test("a recording is shown step by step, and runs in each build", { timeout: 300_000 }, async () => {
+    const at = await project("taped", taped, `[server]\nport = ${await freePort()}\n`);
+    const built = spawnSync(process.execPath, [tenon, "build"], { cwd: at, encoding: "utf8" });
+    expect(built.status, built.stderr).toBe(0);
+    const folder = join(at, "recordings");
+    const record = { folder, share: 1 };
+    const runtime = await Runtime.create({ modules: [join(at, "dist/taped.wasm")], logLevel: "off", record });
+    const body = JSON.stringify({ item: attack });
+    const asked = new Request("http://tenon/run/taped/orders", {
+      method: "POST",
+      body,
+      headers: { "content-type": "application/json" },
+    });
+    expect(await (await runtime.fetch(asked)).json()).toEqual({ cost: 12 });
+    await runtime.close();
+    const [file = ""] = await readdir(folder);
+
+    const terminal = develop(at, `--recording ${join(folder, file)}`);
+    const [, url = ""] = await terminal.sees(/Recording (\S+)\n/);
+    const page = await browser.newPage();
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    await page.goto(url);
+    await page.getByText("The current sources: same").waitFor();
+    const step = page.locator("#step");
+    const seen: string[] = [];
+    for (;;) {
+      seen.push((await step.locator("h2").first().textContent()) ?? "");
+      if (await page.getByRole("button", { name: "Next" }).isDisabled()) break;
+      await page.keyboard.press("ArrowRight");
+    }
+    expect(seen).toEqual(["request", "log", "answer"]);
+    expect(await step.textContent()).toContain('{"cost":12}');
+    await page.keyboard.press("ArrowLeft");
+    expect(await step.textContent()).toContain(attack);
+    expect(await page.evaluate("globalThis.attacked")).toBeUndefined();
+    expect(await page.locator("main img, main script").count()).toBe(0);
+    await page.getByLabel("clocks, random values and waits").check();
+    await page.locator("#steps").getByText("random", { exact: false }).first().waitFor();
+
+    // A change of the sources, and one that cannot be built.
+    await writeFile(join(at, "src/handler.ts"), taped.replace("12", "13"));
+    await page.getByText("#/cost: 12 → 13").waitFor();
+    await writeFile(join(at, "src/handler.ts"), `${taped}(`);
+    await terminal.sees(/the last successful build is still served/);
+    await writeFile(join(at, "src/handler.ts"), taped);
+    await page.getByText("The current sources: same").waitFor();
+    expect(complaints).toEqual([]);
+    await page.close();
   });
 });

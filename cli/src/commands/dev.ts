@@ -1,17 +1,20 @@
 import type { Command } from "commander";
 import { openBrowser } from "../dev/browser.ts";
 import { type KeyActions, keyHelp, listenForKeys } from "../dev/keys.ts";
+import type { DevRecording } from "../dev/recording.ts";
 import type { DevSession } from "../dev/session.ts";
-import { exitCode } from "../errors.ts";
+import { exitCode, TenonError } from "../errors.ts";
 import { Lifecycle, stopping } from "../lifecycle.ts";
 import { type CommonOptions, parseHost, parsePort, terminalFor, withCommonOptions } from "../options.ts";
-import { requireProject } from "../project/project.ts";
+import { type Project, requireProject } from "../project/project.ts";
 import type { Terminal } from "../terminal.ts";
+import { visible } from "../visible.ts";
 
 interface Options extends CommonOptions {
   readonly port?: number;
   readonly host?: string;
   readonly fresh?: boolean;
+  readonly recording?: string;
 }
 
 /** `tenon dev`: serve the project while it is worked on. */
@@ -26,15 +29,17 @@ export function devCommand(program: Command): void {
     )
     .option("-p, --port <number>", "port to listen on, or fail; otherwise the next free one is taken", parsePort)
     .option("--host <host>", "address to listen on", parseHost)
-    .option("--fresh", "let the development services begin with nothing");
+    .option("--fresh", "let the development services begin with nothing")
+    .option("--recording <file>", "a recorded request to step through in the browser, and to compare each build with");
   withCommonOptions(command).action(async (options: Options) => {
     const terminal = terminalFor(options);
     const project = await requireProject(process.cwd());
     const { DevSession } = await import("../dev/session.ts");
+    const recording = options.recording === undefined ? undefined : await recordingOf(options.recording, project);
     const lifecycle = new Lifecycle();
     const session = new DevSession(
       project,
-      { host: options.host, port: options.port, fresh: options.fresh === true },
+      { host: options.host, port: options.port, fresh: options.fresh === true, ...(recording && { recording }) },
       terminal,
     );
     const giveBack = listenForKeys(process.stdin, actions(session, lifecycle, terminal));
@@ -54,10 +59,29 @@ export function devCommand(program: Command): void {
   });
 }
 
+/**
+ * Opens a recording of the project.
+ *
+ * @throws TenonError `USAGE` when it is none, or another module's
+ */
+async function recordingOf(file: string, { config: { project } }: Project): Promise<DevRecording> {
+  const { DevRecording } = await import("../dev/recording.ts");
+  const recording = await DevRecording.open(file);
+  if (recording.module !== project.name) {
+    const module = visible(recording.module);
+    throw new TenonError(
+      "USAGE",
+      `--recording must be of this project, ${project.name}: it is of the module ${module}`,
+    );
+  }
+  return recording;
+}
+
 function announce(session: DevSession, terminal: Terminal): void {
   terminal.note("Serve", session.url);
   terminal.note("Docs", session.docsUrl);
   terminal.note("Services", session.servicesUrl);
+  if (session.recordingUrl !== undefined) terminal.note("Recording", session.recordingUrl);
   const keys = process.stdin.isTTY ? "; press ? for the keys" : "";
   terminal.note("Watch", `the sources${keys}`);
 }

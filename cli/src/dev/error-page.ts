@@ -53,7 +53,8 @@ ${reload("(known ??= build)")}`;
   ]);
 }
 
-function reloadFrom(number: number): string {
+/** Writes a script that reloads after the next build. */
+export function reloadFrom(number: number): string {
   return `
 const known = ${buildState(number).replaceAll("<", "\\u003c")}.build;
 ${reload("known")}`;
@@ -71,14 +72,32 @@ function reload(known: string): string {
 `;
 }
 
-function page(title: string, name: string, script: string, content: readonly string[]): string {
+/** More of a page. */
+interface PageOptions {
+  /** Styles besides those of all pages. */
+  readonly style?: string;
+  /** True when nothing but the page's own script and style may be loaded. */
+  readonly hasPolicy?: boolean;
+}
+
+const policy = `<meta http-equiv="content-security-policy" content="default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; base-uri 'none'; form-action 'none'">
+`;
+
+/** Renders a page. The title and the content are markup, the name is a text. */
+export function page(
+  title: string,
+  name: string,
+  script: string,
+  content: readonly string[],
+  { style: more = "", hasPolicy = false }: PageOptions = {},
+): string {
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
+${hasPolicy ? policy : ""}<meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} · ${escapeHtml(name)}</title>
-<style>${style}</style>
+<style>${style}${more}</style>
 </head>
 <body>
 <main>

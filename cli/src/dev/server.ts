@@ -19,6 +19,7 @@ import { referencePage } from "../schema/reference-page.ts";
 import type { Terminal } from "../terminal.ts";
 import { buildingPage, buildState, errorPage, mapPath, statePath } from "./error-page.ts";
 import { listenNear } from "./ports.ts";
+import { recordingPath } from "./recording-page.ts";
 import { logRequests } from "./request-log.ts";
 
 /** Path of the page with the module's API. */
@@ -173,6 +174,11 @@ export class DevServer {
   showError(error: unknown, build: number): void {
     this.runtime.setBuildError(this.#name, errorPage(this.#name, error, build));
     this.#setState(build);
+  }
+
+  /** Serves the page of a recording. */
+  showRecording(html: string): void {
+    this.runtime.setPage(recordingPath, { contentType: "text/html; charset=utf-8", body: html, unlisted: true });
   }
 
   /** Serves the module's OpenAPI document, the page that shows it, and that of its tools. */

@@ -19,6 +19,8 @@ import type { Terminal } from "../terminal.ts";
 import { Builder, type Built } from "./builder.ts";
 import { pendingMigrations } from "./migrations.ts";
 import { listenNear, servicesPort } from "./ports.ts";
+import type { DevRecording } from "./recording.ts";
+import { recordingPath } from "./recording-page.ts";
 import { othersRunning, RunningSign } from "./running.ts";
 import { DevServer, docsPath, type Serving } from "./server.ts";
 import { type Watching, watch } from "./watch.ts";
@@ -30,6 +32,8 @@ export interface DevOptions {
   readonly port: number | undefined;
   /** True when the development services start empty. */
   readonly fresh: boolean;
+  /** The recording that each build is compared with. */
+  readonly recording?: DevRecording;
 }
 
 /** Milliseconds after which a running top level is reported; usually it takes a few milliseconds. */
@@ -85,6 +89,11 @@ export class DevSession {
   /** The URL of the page with the module's API. */
   get docsUrl(): string {
     return `${this.#server?.url}${docsPath}`;
+  }
+
+  /** The URL of the page with the recording; undefined without one. */
+  get recordingUrl(): string | undefined {
+    return this.#options.recording && `${this.#server?.url}${recordingPath}`;
   }
 
   /**
@@ -179,6 +188,7 @@ export class DevSession {
         await this.#server?.swap(component, this.#builds);
       });
       await this.#document(signal);
+      await this.#compareRecording();
       await this.#mentionMigrations();
     } catch (error) {
       // The build of the newer changes follows, if there is one.
@@ -186,6 +196,21 @@ export class DevSession {
     } finally {
       over();
     }
+  }
+
+  /** Runs the recording in the served build, and shows it. */
+  async #compareRecording(): Promise<void> {
+    const { recording } = this.#options;
+    if (recording === undefined) return;
+    const isSame = await recording.compare(this.#project.component);
+    this.#showRecording();
+    this.#terminal.note("Replay", isSame ? "the recording is the same" : `the recording differs: ${this.recordingUrl}`);
+  }
+
+  /** Serves the page of the recording, which reloads when there is another build than the one that it knows. */
+  #showRecording(): void {
+    const { recording } = this.#options;
+    if (recording !== undefined) this.#server?.showRecording(recording.page(this.#builds));
   }
 
   /** Returns a signal that ends a build when the sources change during it; `over` cancels that. */
@@ -326,6 +351,7 @@ export class DevSession {
       throw error;
     }
     this.#services?.attach(started.runtime, started.url);
+    this.#showRecording();
     if (former === undefined) await started.loadAll();
     await this.#consume(started, options);
   }
@@ -394,6 +420,7 @@ export class DevSession {
   #fail(error: unknown): void {
     this.#builds += 1;
     this.#server?.showError(error, this.#builds);
+    this.#showRecording();
     const told = failureToTell(error);
     if (told !== undefined) this.#terminal.failure(told.message, told.hint);
     else this.#terminal.failure(error instanceof Error ? (error.stack ?? error.message) : String(error));
