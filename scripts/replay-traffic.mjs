@@ -1,16 +1,19 @@
 // Records random requests for `examples/shop`, `examples/hono-app` and scripts/replay/jobs on one `tenon run`, with SQLite, keys, objects, a
-// queue and a job; replays all of them, which must be equal; and looks in every recording for the secrets of the requests, also encoded.
+// queue and a job; replays all of them, which must be equal; and looks in every recording for the secrets of the requests, also encoded. Then
+// it changes single values in copies, which a replay must find.
 //
 //   npm run build && node scripts/replay-traffic.mjs [--requests 400] [--seed 1] [--at-once 8] [--signed]
 //
 // `--signed` keeps the signatures of the shop, which is only recorded in part then.
 import { spawn } from "node:child_process";
-import { mkdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
 import { record } from "./replay/record.mjs";
+import { sabotage } from "./replay/sabotage.mjs";
 import { build, tenon } from "./replay/server.mjs";
 import { unsigned } from "./replay/shop.mjs";
+import { randomOf } from "./sandbox-attack/grammar.mjs";
 import { fail, root, say } from "./setup.mjs";
 
 const { values } = parseArgs({
@@ -73,12 +76,23 @@ if (missing.length > 0) console.log(`  without a recording and a reason: ${missi
 
 say("Looking for secrets");
 const forms = [...requests.canaries].flatMap((value) => formsOf(value).map((form) => [value, form]));
+// By their beginnings: each place of a file is looked up once, however many secrets there are.
+const START = 8;
+const byStart = new Map();
+for (const [value, form] of forms) {
+  const start = form.slice(0, START);
+  byStart.set(start, [...(byStart.get(start) ?? []), [value, form]]);
+}
 let bytes = 0;
 const leaks = [];
 for (const name of files) {
   const text = readFileSync(join(server.recordings, name)).toString("latin1");
   bytes += text.length;
-  for (const [value, form] of forms) if (text.includes(form)) leaks.push(`${name} has ${value} as ${form}`);
+  for (let at = 0; at < text.length; at++) {
+    for (const [value, form] of byStart.get(text.slice(at, at + START)) ?? []) {
+      if (text.startsWith(form, at)) leaks.push(`${name} has ${value} as ${form}`);
+    }
+  }
 }
 console.log(`${forms.length} forms of ${requests.canaries.size} secrets in ${bytes} bytes: ${leaks.length} found`);
 if (leaks.length > 0) fail(`secrets are in recordings:\n${leaks.slice(0, 10).join("\n")}`);
@@ -96,6 +110,27 @@ console.log([...replayed].map(([key, n]) => `  ${key}: ${n}`).join("\n"));
 console.log(`  in ${((performance.now() - starts) / 1_000).toFixed(1)} s`);
 if (others.length > 0) fail(`${others.length} recordings differ (--seed ${seed}):\n${others.slice(0, 10).join("\n")}`);
 if (missing.length > 0) fail("requests have no recording, and the log has no reason");
+
+say("Changing single values");
+const changedFolder = join(folder, "changed");
+rmSync(changedFolder, { recursive: true, force: true });
+mkdirSync(changedFolder, { recursive: true });
+const changed = sabotage(server.recordings, files, changedFolder, randomOf(seed));
+const ways = new Map();
+const unseen = [];
+for await (const { file, verdict, found } of replay([changedFolder, "--json"])) {
+  const { way, event } = changed.get(basename(file));
+  const counts = ways.get(way) ?? { all: 0, found: 0, placed: 0 };
+  ways.set(way, counts);
+  counts.all++;
+  if (verdict === "differs") counts.found++;
+  // What a guest makes of a value comes after it; what it gives is found where it is.
+  if (verdict === "differs" && found.event >= event) counts.placed++;
+  else unseen.push(`${way} at event ${event} of ${file}: ${verdict}`);
+}
+for (const [way, { all, found, placed }] of ways)
+  console.log(`  ${way}: ${all}, found ${found}, ${placed} at a place after it`);
+if (unseen.length > 0) fail(`changes were not found (--seed ${seed}):\n${unseen.slice(0, 10).join("\n")}`);
 
 /** The lines of `tenon replay`. */
 async function* replay(args) {

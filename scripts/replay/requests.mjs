@@ -240,6 +240,7 @@ export class Requests {
       () => this.#json("jobs", "POST", "/pay", this.#payment()),
       () => this.#credentials(),
       () => ({ path: "/numbers" }),
+      () => ({ path: "/exact" }),
       () => ({ path: `/throws/${id}` }),
       () => ({ path: this.#chance(0.05) ? "/spins" : "/numbers" }),
       () => ({ path: this.#chance(0.2) ? "/deep" : "/numbers" }),

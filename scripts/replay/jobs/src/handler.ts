@@ -139,6 +139,14 @@ export default routes({
       id: random.uuid(),
     }),
   ),
+  /** Answers with every digit that it gets. */
+  exact: get("/exact", () =>
+    ok({
+      now: performance.now(),
+      random: Math.random(),
+      bytes: [...crypto.getRandomValues(new Uint8Array(16))].join(),
+    }),
+  ),
   deep: get("/deep", () => {
     const fall = (n: number): number => 1 + fall(n + 1);
     try {
