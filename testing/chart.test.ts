@@ -81,6 +81,22 @@ describeWith("helm", "the chart", () => {
     expect(deployment).toContain('{ name: TENON_ENV_RATE, value: "0.5" }');
   });
 
+  test("the keys of recording are variables, and their folder is on a volume", () => {
+    const deployment = render("--values", everything).get("Deployment") ?? "";
+    for (const [key, value] of [
+      ["FOLDER", "/recordings"],
+      ["SHARE", "0.01"],
+      ["FAILURES", "false"],
+      ["MAX_BYTES", "1073741824"],
+      ["MASK", "x-api-key,#/card/number"],
+    ]) {
+      expect(deployment).toContain(`{ name: TENON_RECORD_${key}, value: "${value}" }`);
+    }
+    expect(deployment).toContain("mountPath: /recordings");
+    expect(deployment).toContain("claimName: recordings");
+    expect(render().get("Deployment")).not.toContain("TENON_RECORD");
+  });
+
   test("components of a registry have a cache, others have that of the image", () => {
     expect(render("--set", "components={oci://a.b/shop:1}").get("Deployment")).toContain("TENON_CACHE_DIR");
     expect(render("--set", "components={/modules/shop.wasm}").get("Deployment")).not.toContain("TENON_CACHE_DIR");
@@ -96,6 +112,7 @@ describeWith("helm", "the chart", () => {
     "image.digest=latest",
     "networkPolicy.egress=all",
     "drainSeconds=0",
+    "record.folders=/recordings",
   ])("the values %s are refused", (values) => {
     const { status, stderr } = helm("template", "shop", chart, "--kube-version", "1.33.0", "--set", values);
     expect(status).not.toBe(0);
