@@ -1,4 +1,5 @@
 import { compileFunction, createContext, runInContext } from "node:vm";
+import { MARK, type MarkedBundle } from "./marks.ts";
 import { ofBuild } from "./of-build.ts";
 
 /**
@@ -6,14 +7,14 @@ import { ofBuild } from "./of-build.ts";
  * of its own has its own queue of promise jobs, which can be drained at once. As in a build, the module may wait for
  * nothing else.
  *
- * @param code as esbuild writes it, with one list of exports
+ * @param marked as esbuild writes it, with one list of exports
  * @param module gets the default export
  * @param absent is called with the name of each module that was not bundled
  * @returns whether it ended; if not, it waits for something later, such as a timer
  * @throws the module's exception
  */
 export function runAwaiting(
-  code: string,
+  marked: MarkedBundle,
   module: { exports: { default?: unknown } },
   absent: (name: string) => unknown,
   filename: string,
@@ -23,15 +24,15 @@ export function runAwaiting(
   // A promise's callbacks have to be code of that realm, to be in its queue.
   const body = `"use strict";
 (async () => {
-${asFunctionBody(code)}
+${asFunctionBody(marked.code)}
 })().then(
   () => { state.done = true; },
   (value) => { state.error = { value }; },
 );`;
   // Corrects line numbers by the two lines in front of the code.
   const options = { filename, parsingContext: context, lineOffset: -2 };
-  const run = compileFunction(body, ["module", "require", "state"], options);
-  run(module, absent, state);
+  const run = compileFunction(body, ["module", "require", "state", MARK], options);
+  run(module, absent, state, marked.mark);
   runInContext("", context);
   if (state.error !== undefined) throw state.error.value;
   return state.done;

@@ -7,10 +7,9 @@ import { dialectOf, type OpenApiVersion } from "./dialects.ts";
 import type { DocComments } from "./doc-comment.ts";
 import { createDocument } from "./document.ts";
 import { OpenApiError } from "./errors.ts";
-import { type Bundled, bundle, evaluate } from "./load.ts";
+import { type Bundled, bundle, evaluate, type Loaded } from "./load.ts";
 import { checkManifest, type Manifest } from "./manifest.ts";
 import { findPackage, type HandlerPackage, isHandlerPackage, openPackage } from "./project.ts";
-import { routeComments } from "./route-comments.ts";
 import { workspaceFolders } from "./workspace.ts";
 
 /** Options of {@link json}. */
@@ -49,7 +48,10 @@ export function commentsFor(app: App, manifest: Manifest, { source }: JsonOption
   const file = source === undefined ? sourceNamed(manifest.name) : pathOf(source);
   if (file === undefined) return new Map();
   const bundled = bundle(file);
-  return ofSameRoutes(routeComments(bundled.graph), app, appOf(file, bundled));
+  const own = appOf(file, bundled);
+  return own === undefined
+    ? bundled.marked.commentsByKey(app)
+    : ofSameRoutes(own.marked.commentsOf(own.app), app, own.app);
 }
 
 function pathOf(source: string | URL): string {
@@ -61,7 +63,7 @@ function sourceNamed(packageName: string): string | undefined {
 }
 
 /** The app that a module exports; undefined when it exports none or does not run by itself. */
-function appOf(source: string, bundled: Bundled): App | undefined {
+function appOf(source: string, bundled: Bundled): Loaded<App> | undefined {
   try {
     return evaluate(source, bundled);
   } catch (error) {
@@ -74,8 +76,7 @@ function appOf(source: string, bundled: Bundled): App | undefined {
  * Keeps the comments of routes whose method and paths are the same, because another app than the module's own may have
  * a route of the same name.
  */
-function ofSameRoutes(comments: DocComments, app: App, own: App | undefined): DocComments {
-  if (own === undefined) return comments;
+function ofSameRoutes(comments: DocComments, app: App, own: App): DocComments {
   const routeOf = ({ name, method, paths }: Operation) => JSON.stringify([name, method, paths]);
   const known = new Set(own.operations.map(routeOf));
   const same = new Set(app.operations.filter((each) => known.has(routeOf(each))).map(({ name }) => name));

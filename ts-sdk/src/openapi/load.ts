@@ -1,26 +1,27 @@
 /** Loads a handler module in Node, with its sources. */
 import { builtinModules, createRequire } from "node:module";
-import { basename, dirname, join, relative } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { compileFunction } from "node:vm";
-import type { BuildFailure, Message } from "esbuild";
+import type { BuildFailure, Message, Metafile } from "esbuild";
 import { appKey, buildingKey } from "../abi.ts";
 import type { App } from "../app/app.ts";
-import { circleOf, type Imports } from "../import-circle.ts";
+import { circleOf, type Imports, importsOf } from "../import-circle.ts";
 import { kindOf } from "../kind-of.ts";
 import { platform } from "../platform.ts";
 import { runAwaiting } from "./awaiting.ts";
+import { BundleSources, type SourcePlace } from "./bundle-sources.ts";
 import { OpenApiError } from "./errors.ts";
+import { MARK, MarkedBundle } from "./marks.ts";
 import { ofBuild } from "./of-build.ts";
 import { runTopLevel } from "./run.ts";
-import { SourceGraph } from "./source-graph.ts";
-import { placeOfThrown, type SourcePlace } from "./thrown.ts";
+import { isOfSdk, placeOfThrown } from "./thrown.ts";
 
 /** A handler module bundled into one file, and its sources. */
 export interface Bundled {
-  readonly code: string;
-  /** The code's source map, as JSON text. */
-  readonly map: string;
-  readonly graph: SourceGraph;
+  readonly marked: MarkedBundle;
+  readonly sources: BundleSources;
+  /** The imports of the modules outside of packages, by absolute paths. */
+  readonly imports: Imports;
   /** The place of the first `await` at a top level; the code is an ES module then, and else CommonJS. */
   readonly awaits?: string;
 }
@@ -75,7 +76,35 @@ function bundleAs(format: "cjs" | "esm", source: string, form: Form = "node"): B
     logLevel: "silent",
   });
   const output = (name: string) => outputFiles.find(({ path }) => path.endsWith(name))?.text ?? "";
-  return { code: output(BUNDLE), map: output(`${BUNDLE}.map`), graph: new SourceGraph(source, metafile) };
+  const sources = new BundleSources(output(`${BUNDLE}.map`), dirname(source));
+  const marked = new MarkedBundle(output(BUNDLE), sources, modulesWithRoutes(source, metafile));
+  return { marked, sources, imports: importsIn(source, metafile) };
+}
+
+/** The modules that may declare routes: the project's own, and those of packages that import the SDK. */
+function modulesWithRoutes(source: string, { inputs }: Metafile): ReadonlySet<string> {
+  const folders = new Map<string, boolean>();
+  const isSdk = (path: string) => {
+    const folder = dirname(path);
+    const known = folders.get(folder) ?? isOfSdk(resolve(dirname(source), path));
+    folders.set(folder, known);
+    return known;
+  };
+  const packageOf = (path: string) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0];
+  const packages = new Set<string | undefined>([undefined]);
+  for (const [path, { imports }] of Object.entries(inputs)) {
+    if (imports.some((each) => !each.external && isSdk(each.path))) packages.add(packageOf(path));
+  }
+  const mayDeclare = (path: string) => SCRIPT.test(path) && packages.has(packageOf(path)) && !isSdk(path);
+  return new Set(Object.keys(inputs).filter(mayDeclare));
+}
+
+/** Files of code. A bundle has others too, such as JSON and text. */
+const SCRIPT = /\.[cm]?[jt]sx?$/;
+
+function importsIn(source: string, { inputs }: Metafile): Imports {
+  const absolute = (path: string) => resolve(dirname(source), path);
+  return new Map([...importsOf({ inputs })].map(([file, imported]) => [absolute(file), imported.map(absolute)]));
 }
 
 /** The name of the bundle, which is never written. */
@@ -100,12 +129,18 @@ function placeOf(source: string, { location }: Message): string {
  *
  * @throws OpenApiError when its top level throws, never ends, or exports no app
  */
-export function evaluate(source: string, bundled: Bundled): App {
-  const app = evaluateAny(source, bundled);
-  if (!("getOpenAPIDocument" in app)) return app;
+export function evaluate(source: string, bundled: Bundled): Loaded<App> {
+  const { app, marked } = evaluateAny(source, bundled);
+  if (!("getOpenAPIDocument" in app)) return { app, marked };
   throw new OpenApiError(
     `${shown(source)}: the default export is not the result of routes(), but an app with a document of its own`,
   );
+}
+
+/** An app, and the bundle that ran, which has the comments of its routes. */
+export interface Loaded<A = App | DocumentedApp> {
+  readonly app: A;
+  readonly marked: MarkedBundle;
 }
 
 /** An app of another library that writes its document itself, such as `OpenAPIHono` of `@hono/zod-openapi`. */
@@ -121,20 +156,20 @@ interface DocumentConfig {
 }
 
 /** Does what {@link evaluate} does, and also returns an app that writes its document itself. */
-export function evaluateAny(source: string, bundled: Bundled): App | DocumentedApp {
-  const exported = topLevel(source, bundled) as App | undefined;
-  if (exported?.[appKey] === true) return exported;
-  const { fetch, getOpenAPIDocument } = Object(exported) as Partial<DocumentedApp> & { fetch?: unknown };
+export function evaluateAny(source: string, bundled: Bundled): Loaded {
+  const { app, marked } = topLevel(source, bundled);
+  if (app?.[appKey] === true) return { app, marked };
+  const { fetch, getOpenAPIDocument } = Object(app) as Partial<DocumentedApp> & { fetch?: unknown };
   if (typeof fetch === "function") {
-    if (typeof getOpenAPIDocument === "function") return exported as unknown as DocumentedApp;
+    if (typeof getOpenAPIDocument === "function") return { app: app as unknown as DocumentedApp, marked };
     throw new OpenApiError(
       `${shown(source)}: the default export speaks fetch, and its routes are its own; an app of @hono/zod-openapi has a document`,
     );
   }
   const found =
-    exported === undefined
+    app === undefined
       ? "there is no default export"
-      : `the default export is not the result of routes(), but ${kindOf(exported)}`;
+      : `the default export is not the result of routes(), but ${kindOf(app)}`;
   throw new OpenApiError(`${shown(source)}: ${found}: export default routes({ … })`);
 }
 
@@ -145,7 +180,7 @@ function addEventListener(): void {}
  * Returns the default export. Where a package imports a module of Node that a handler lacks, its form for browsers runs, as in a
  * build.
  */
-function topLevel(source: string, bundled: Bundled): unknown {
+function topLevel(source: string, bundled: Bundled): Loaded<App | undefined> {
   try {
     return topLevelOf(source, bundled);
   } catch (error) {
@@ -162,46 +197,49 @@ function topLevel(source: string, bundled: Bundled): unknown {
   }
 }
 
-function topLevelOf(source: string, { code, map, graph, awaits }: Bundled): unknown {
+function topLevelOf(source: string, { marked, sources, imports, awaits }: Bundled): Loaded<App | undefined> {
   const module: { exports: { default?: unknown } } = { exports: {} };
   const declared = new Map<object, Error>();
   let done = true;
   try {
     platform[buildingKey] = declared;
     done = runTopLevel(() => {
-      if (awaits !== undefined) return runAwaiting(code, module, absent, source);
+      if (awaits !== undefined) return runAwaiting(marked, module, absent, source);
       // Kept after this run, for later promise callbacks of the module.
       const contextExtensions = [{ console, setTimeout, setInterval, setImmediate, addEventListener }];
-      const run = compileFunction(code, ["module", "exports", "require"], { filename: source, contextExtensions });
-      run(module, module.exports, absent);
+      const run = compileFunction(marked.code, ["module", "exports", "require", MARK], {
+        filename: source,
+        contextExtensions,
+      });
+      run(module, module.exports, absent, marked.mark);
       return true;
     });
   } catch (error) {
     if (error instanceof OpenApiError) throw new OpenApiError(`${shown(source)}: ${error.message}`);
-    const place = placeOfThrown(error, source, map);
+    const place = placeOfThrown(error, source, marked, sources);
     const where = place === undefined ? shown(source) : shownAt(place);
     const reason = reasonOf(error);
-    const circle = place === undefined ? "" : circleOf(reason, shown(place.file), shownImports(graph));
+    const circle = place === undefined ? "" : circleOf(reason, shown(place.file), shownImports(imports));
     throw new OpenApiError(`${where}: the module's top level failed: ${reason}${circle}`, { cause: error });
   } finally {
     delete platform[buildingKey];
   }
   const [lost] = declared.values();
   if (done && lost !== undefined) {
-    const place = placeOfThrown(lost, source, map);
+    const place = placeOfThrown(lost, source, marked, sources);
     throw new OpenApiError(
       `${place === undefined ? shown(source) : shownAt(place)}: no routes() has ${lost.message}: a later definition of the same ` +
         "name replaces an earlier one where modules are spread into one object; give each module a group(…)",
     );
   }
-  if (done) return module.exports.default;
+  if (done) return { app: module.exports.default as App | undefined, marked };
   throw new OpenApiError(
     `${awaits}: the module's top level awaits what does not come by itself: timers, answers and the work of other ` +
       "threads, such as crypto.subtle, belong into handlers",
   );
 }
 
-function shownImports({ imports }: SourceGraph): Imports {
+function shownImports(imports: Imports): Imports {
   return new Map([...imports].map(([file, imported]) => [shown(file), imported.map(shown)]));
 }
 

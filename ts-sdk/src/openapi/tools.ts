@@ -13,7 +13,6 @@ import { bundle, evaluateAny } from "./load.ts";
 import type { Manifest } from "./manifest.ts";
 import type { OperationObject, PathItem } from "./paths.ts";
 import { findPackage } from "./project.ts";
-import { routeComments } from "./route-comments.ts";
 import { definedSchema } from "./tool-schema.ts";
 import { signatureOf } from "./tool-signature.ts";
 
@@ -23,10 +22,9 @@ import { signatureOf } from "./tool-signature.ts";
  * @throws OpenApiError when the module can't be loaded, or its schemas can't be expressed
  */
 export function moduleTools(source: string, manifest: Manifest): ToolTable | undefined {
-  const bundled = bundle(source);
-  const app = evaluateAny(source, bundled);
+  const { app, marked } = evaluateAny(source, bundle(source));
   if ("getOpenAPIDocument" in app || app.mcp === undefined) return undefined;
-  return appTools(app, manifest, routeComments(bundled.graph));
+  return appTools(app, manifest, marked.commentsOf(app));
 }
 
 /** Makes the tools of an app. */

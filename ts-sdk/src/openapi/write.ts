@@ -7,7 +7,6 @@ import { serialize } from "./json.ts";
 import { bundle, type DocumentedApp, evaluateAny } from "./load.ts";
 import type { Manifest } from "./manifest.ts";
 import { findPackage, openPackage } from "./project.ts";
-import { routeComments } from "./route-comments.ts";
 
 /** A written document. */
 export interface WrittenSchema {
@@ -29,10 +28,9 @@ export function packageJson(folder: string, version?: OpenApiVersion): string {
  */
 export function moduleJson(source: string, manifest: Manifest, version?: OpenApiVersion): string {
   const { openapi } = dialectOf(version);
-  const bundled = bundle(source);
-  const app = evaluateAny(source, bundled);
+  const { app, marked } = evaluateAny(source, bundle(source));
   if ("getOpenAPIDocument" in app) return ownDocument(app, manifest, openapi);
-  return serialize(app, manifest, routeComments(bundled.graph), version);
+  return serialize(app, manifest, marked.commentsOf(app), version);
 }
 
 function ownDocument(app: DocumentedApp, { name, version, description }: Manifest, openapi: string): string {

@@ -1,9 +1,9 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { bundle } from "./load.ts";
-import { routeComments } from "./route-comments.ts";
+import { bundle, evaluate } from "./load.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -11,7 +11,12 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-const SDK = "const get = (...of: unknown[]) => of; const routes = (of: unknown) => of;";
+/** Routes, groups and an app, as far as comments need them. */
+const SDK = `const get = (path: string) => ({ method: "GET", paths: [path], options: {}, handler() {} });
+const group = (_path: string, all: any) => ({ all: typeof all === "function" ? all({ get }) : all });
+const routes = (all: any) => ({ [Symbol.for("tenon.app")]: true, operations: operationsOf(all) });
+const operationsOf = (all: any, before = ""): any[] => Object.entries<any>(all).flatMap(([key, each]) =>
+  each.handler ? { ...each, name: before + key } : each.all ? operationsOf(each.all, before + key + ".") : []);`;
 
 /** The summaries found in the given files, of which `handler.ts` is the handler module. */
 function summaries(files: Record<string, string>): Record<string, string> {
@@ -19,7 +24,9 @@ function summaries(files: Record<string, string>): Record<string, string> {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), text);
   }
-  const found = routeComments(bundle(join(folder, "handler.ts")).graph);
+  const file = join(folder, "handler.ts");
+  const { app, marked } = evaluate(file, bundle(file));
+  const found = marked.commentsOf(app);
   return Object.fromEntries([...found].map(([name, { summary }]) => [name, summary]));
 }
 
@@ -40,8 +47,8 @@ export default routes({
   ["six"]: get("/6"),
   /** Template key. */
   [\`seven\`]: get("/7"),
-  /** Unknown key. */
-  [\`\${of}8\`]: get("/8"),
+  /** Key of the run. */
+  [\`\${String(0)}8\`]: get("/8"),
 } as const satisfies object);`;
   expect(summaries({ "handler.ts": handler })).toEqual({
     one: "Grüße 😀.",
@@ -49,6 +56,7 @@ export default routes({
     five: "Five.",
     six: "Computed.",
     seven: "Template key.",
+    "08": "Key of the run.",
   });
 });
 
@@ -112,8 +120,8 @@ it("follows members of members, of namespaces and of classes", () => {
 import * as all from "./all.ts";
 
 const inner = { /** Inner. */ inner: get("/inner") };
-const group = { inner, "own": { /** Own. */ own: get("/own") } };
-const users = { group };
+const both = { inner, "own": { /** Own. */ own: get("/own") } };
+const users = { both };
 class Class {
   /** Class member. */
   static list = get("/list");
@@ -121,11 +129,9 @@ class Class {
   other = get("/other");
   static made() { return { /** Made. */ made: get("/made") }; }
 }
-const itself = itself.itself;
 export default routes({
-  ...users.group.inner, ...users["group"].own, ...all.more, ...all.more.map, ...Class.made(), ...itself.itself.deeper,
+  ...users.both.inner, ...users["both"].own, ...all.more, ...all.more.map, ...Class.made(),
   list: Class.list,
-  other: Class.other,
   last: all.more.map.find,
 });`,
     "all.ts": `export * as more from "./more.ts";`,
@@ -143,31 +149,26 @@ export const map = { /** Found. */ find: get("/find") };`,
     list: "Class member.",
     last: "Found.",
   });
-  expect(
-    summaries({ ...files, "handler.ts": `import * as all from "./more.ts"; export default <unknown>all;` }),
-  ).toEqual({
-    exported: "Exported.",
-  });
 });
 
-it("follows both sides of a condition, of which the first counts", () => {
+it("takes the side of a condition that the run takes", () => {
   const handler = `${SDK}
-const on = SDK as boolean;
+const on = String(SDK) !== "";
 const one = { /** One. */ one: get("/1") };
 const other = { /** Other. */ one: get("/1"), /** Other's two. */ two: get("/2") };
 export default <any>routes(<object>{
-  /** Before. */ five: get("/5"),
   ...(on ? one : other),
-  ...(on ? { three: get("/3") } : { /** Three. */ three: get("/3"), five: get("/5") }),
+  ...(on ? { /** Three. */ three: get("/3") } : { three: get("/3") }),
   ...(on && { /** Four. */ four: get("/4") }),
   ...(on ? {} : { six: get("/6") }),
-});`;
+  /** Above a condition. */
+  five: on ? get("/5") : get("/other"),
+});`.replace("String(SDK)", "String(get)");
   expect(summaries({ "handler.ts": handler })).toEqual({
     one: "One.",
-    two: "Other's two.",
     three: "Three.",
     four: "Four.",
-    five: "Before.",
+    five: "Above a condition.",
   });
 });
 
@@ -182,7 +183,7 @@ function declared() { return { /** Declared. */ declared: get("/1") }; }
 const arrow = (path: string) => ({ /** Arrow. */ arrow: get(path), ...declared() } as const);
 const expression = () => ({ /** Expression. */ expression: get("/3") });
 export default routes({
-  ...arrow("/2"), ...expression(), ...imported(), ...made.member(), ...another(),
+  ...arrow("/2"), ...expression(), ...imported(), ...made.member({}, {}), ...another(),
   ...(() => ({ /** At once. */ atOnce: get("/") }))(),
   ...wrapped({ /** Given. */ given: get("/given") }),
 });
@@ -194,7 +195,7 @@ export function imported() {
   const near = get("/near");
   return { ...one, near };
 }
-export const member = (one: object, { two }: { two: object }) => ({ ...one, ...two, /** Member. */ member: get("/member") });
+export const member = (one: object, { two }: { two?: object }) => ({ ...one, ...two, /** Member. */ member: get("/member") });
 const two = { /** Not this. */ two: get("/two") };
 export default function () { return { /** By default. */ other: get("/other") }; }`,
   };
@@ -217,21 +218,18 @@ it("follows functions that return an app or a group", () => {
   const files = {
     "handler.ts": `${SDK}
 import { crud, Kit } from "./crud.ts";
-const group = (...of: unknown[]) => of;
 export async function createApp(log: (text: string) => void) {
-  log("created");
+  log("");
   function inner() { return get("/inner"); }
   const app = routes({
     users: crud("/users"), items: crud("/items", { /** Given. */ given: get("") }), made: Kit.make(),
-    /** Local function. */ inner: inner(), ...both(), itself: itself(),
+    /** Local function. */ inner: inner(), ...both(),
   });
   return app;
 }
 const both = () => Object.assign({}, { /** Assigned. */ assigned: get("/assigned") });
-const itself = (): unknown => itself();
 export default await createApp(console.log);`,
     "crud.ts": `${SDK}
-const group = (...of: unknown[]) => of;
 export const crud = (path: string, more: object = {}) => group(path, { /** List all. */ list: get(""), ...more });
 export class Kit { static make() { const made = group("/made", { /** Made. */ one: get("/1") }); return made; } }`,
   };
@@ -255,11 +253,8 @@ export const { list, add: create, own = get("/own"), ...rest } = made;
 const { /** Near. */ remove, replace } = { remove: get("/remove"), replace: get("/replace") };
 const base = { /** First. */ one: get("/1"), /** Two. */ two: get("/2"), three: get("/3") };
 const all = { ...base, /** Last. */ one: get("/1"), ...{ /** Three. */ three: get("/3") } };
-const circle = { ...circle, ...itself() };
-const itself = (): object => itself();
 export default routes({
   list, create, own, remove, replace, find: made.find, one: all.one, two: all.two, three: all.three,
-  circle: circle.circle, itself: itself().itself,
 });`,
     "users.ts": `${SDK}
 export function users(path: string) {
@@ -282,8 +277,7 @@ it("follows imports at run time", () => {
   const files = {
     "handler.ts": `${SDK}
 const { users, one } = await import("./users.ts");
-const gone = await import(String(SDK));
-export default routes({ ...users, one, ...(await import("./users.ts")).more, ...gone.users, ...(await import("./users.ts")) });`,
+export default routes({ ...users, one, ...(await import("./users.ts")).more });`,
     "users.ts": `${SDK}
 export const users = { /** List. */ list: get("/") };
 /** One. */
@@ -293,40 +287,33 @@ export const more = { /** Two. */ two: get("/2") };`,
   expect(summaries(files)).toEqual({ list: "List.", one: "One.", two: "Two." });
 });
 
-it("takes no option of an app for a route", () => {
-  const options = "{ prefix: '/x', /** Not this. */ use: [], /** Nor this. */ onError: undefined }";
-  const definitions = '{ /** Uses. */ use: get("/use"), prefix: get("/prefix"), onError: get("/error") }';
-  const apps = [
-    `${SDK} export default routes(${definitions}, ${options});`,
-    `import { routes as made, get } from "./sdk.ts"; export default made(${definitions}, ${options});`,
-    `import * as sdk from "./sdk.ts"; const { get } = sdk; export default sdk.routes(${definitions}, ${options});`,
-  ];
-  const sdk = "export const get = (...of: unknown[]) => of; export const routes = (...of: unknown[]) => of;";
-  for (const app of apps) expect(summaries({ "handler.ts": app, "sdk.ts": sdk })).toEqual({ use: "Uses." });
+it("takes no option for a route", () => {
+  const handler = `${SDK}
+const options = { prefix: "/x", /** Not this. */ use: String(), /** Nor this. */ onError: undefined };
+export default routes({ /** Uses. */ use: get("/use"), prefix: get(options.prefix), onError: get("/error") });`;
+  expect(summaries({ "handler.ts": handler })).toEqual({ use: "Uses." });
 });
 
-it("follows no function that does more, and takes no parameter or variable for what the module calls so", () => {
+it("follows functions that do more, with parameters and variables of the module's names", () => {
   const files = {
     "handler.ts": `${SDK}
 const users = { /** Not this. */ one: get("/1") };
+const other = { users: { /** Variable. */ four: get("/4") } };
 function parameter(users: object) { return { ...users }; }
 function variable() { const { users } = other; return { ...users }; }
-function more() { if (users) return {}; return { /** Nor this. */ two: get("/2") }; }
-function nothing() {}
-export default routes({ ...parameter(1), ...variable(), ...more(), ...nothing(), ...itself() });
-function itself() { return { ...itself(), /** Once. */ three: get("/3") }; }`,
+function more() { if (!users) return {}; return { /** More. */ two: get("/2") }; }
+function inLoop() { const all: any = {}; for (const path of ["a", "b"]) { /** Each. */ const each = get(path); all[path] = each; } return all; }
+export default routes({ ...parameter({ one: get("/1") }), ...variable(), ...more(), ...inLoop() });`,
   };
-  expect(summaries(files)).toEqual({ three: "Once." });
+  expect(summaries(files)).toEqual({ four: "Variable.", two: "More.", a: "Each.", b: "Each." });
 });
 
-it("takes the last of two routes of one name, and is not caught in a circle", () => {
+it("takes the last of two routes of one name", () => {
   const files = {
     "handler.ts": `${SDK}
 
-import { b } from "./b.ts";
-export const a = { /** First. */ one: get("/"), /** Gone. */ two: get("/2"), ...b };
+const a = { /** First. */ one: get("/"), /** Gone. */ two: get("/2") };
 export default routes({ ...a, two: get("/2") });`,
-    "b.ts": `import { a } from "./handler.ts"; export const b = { ...a };`,
   };
   expect(summaries(files)).toEqual({ one: "First." });
 });
@@ -349,7 +336,6 @@ export default routes({ given, /** From a text. */ read: get(text), ...all.more 
 
 it("finds nothing where there is nothing to read", () => {
   expect(summaries({ "handler.ts": `${SDK} export default routes(Object.fromEntries([]));` })).toEqual({});
-  expect(summaries({ "handler.ts": `export const x = 1;` })).toEqual({});
 });
 
 it("names the place of a syntax error", () => {
@@ -359,7 +345,6 @@ it("names the place of a syntax error", () => {
 it("follows groups, wherever they are declared, and names their routes behind them", () => {
   const files = {
     "handler.ts": `${SDK}
-const group = (...of: unknown[]) => of;
 import { posts } from "./posts.ts";
 import * as more from "./more.ts";
 /** The group's own. */
@@ -368,30 +353,50 @@ export default routes({
   users, posts,
   inline: group("/inline", { /** In a group. */ one: get("/"), deep: group("/deep", { /** Deeper. */ two: get("/") }) }),
   ...more,
-  circle: more.circle,
-  made: group("/made", ({ get }) => ({ /** By a function. */ three: get("/") }), {}),
+  made: group("/made", ({ get }) => ({ /** By a function. */ three: get("/") })),
   called: group("/called", definitions),
 });
 function definitions({ get }: any) { return { /** By a function with a name. */ four: get("/") }; }`,
     "posts.ts": `${SDK}
-const group = (...of: unknown[]) => of;
 const definitions = { /** List posts. */ list: get("") };
-export const posts = group("/posts", { ...definitions, /** Options are no routes. */ add: get("", { /** No. */ path: 1 }, 2) }, { use: [] });`,
+export const posts = group("/posts", { ...definitions, /** Add one. */ add: get("") });`,
     "more.ts": `${SDK}
-const group = (...of: unknown[]) => of;
-export const named = group("/named", { /** Of a namespace. */ one: get("") });
-export const circle: unknown = group("/circle", { circle });`,
+export const named = group("/named", { /** Of a namespace. */ one: get("") });`,
   };
   const found = summaries(files);
   expect(found).toMatchObject({
     "users.list": "List users.",
     "users.posts.list": "List posts.",
     "posts.list": "List posts.",
-    "posts.add": "Options are no routes.",
+    "posts.add": "Add one.",
     "inline.one": "In a group.",
     "inline.deep.two": "Deeper.",
     "made.three": "By a function.",
     "named.one": "Of a namespace.",
     "called.four": "By a function with a name.",
+  });
+});
+
+it("tells routes of one handler apart, also where a group copies them", () => {
+  const sdk = JSON.stringify(fileURLToPath(new URL("../index.ts", import.meta.url)));
+  const handler = `import { field, get, group, ok, post, routes } from ${sdk};
+const todo = () => ok({});
+/** Shared. */
+const shared = get("/shared", todo);
+export default routes({
+  users: group("/users", { /** Users. */ list: get("", todo), /** Add a user. */ add: post("", todo) }),
+  items: group("/items", { /** Items. */ list: get("", todo), shared }),
+  user: group("/users/{id}", { /** One. */ one: get("", todo), /** Two. */ two: get("/two", todo) }, { path: { id: field.u32() } }),
+  /** Nearer. */
+  other: shared,
+});`;
+  expect(summaries({ "handler.ts": handler })).toEqual({
+    "users.list": "Users.",
+    "users.add": "Add a user.",
+    "items.list": "Items.",
+    "items.shared": "Shared.",
+    "user.one": "One.",
+    "user.two": "Two.",
+    other: "Nearer.",
   });
 });
