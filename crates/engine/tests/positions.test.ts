@@ -80,3 +80,42 @@ test("columns of the first line count from 1", () => {
   const columns = [...engine.printed().matchAll(/:1:(\d+)\)/g)].slice(0, 2).map(([, column]) => Number(column));
   expect(columns).toEqual([source.indexOf("new Error") + 1, source.indexOf("f(1)") + 1]);
 });
+
+test("the async functions that wait for one are named behind it, as in Node", () => {
+  const source = `const tick = () => new Promise((done) => queueMicrotask(done));
+async function fails() { await tick(); throw new Error("thrown"); }
+const passed = () => fails().then((value) => value);
+async function outer() { return await passed(); }
+async function* items() { yield await outer(); }
+async function left() { await tick(); await outer(); }
+async function forgotten() { await tick(); return new Error("apart").stack; }
+async function run(all) {
+  const stacks = [];
+  for (const each of [outer, () => Promise.all([left()]), async () => { for await (const item of items()); }]) {
+    await each().catch((error) => stacks.push(error.stack));
+  }
+  const alone = forgotten();
+  await tick();
+  stacks.push(await alone);
+  Error.stackTraceLimit = 2;
+  await left().catch((error) => stacks.push(error.stack));
+  return stacks.map((stack) => stack.match(/at .*(?= \\()/g));
+}
+export const handler = {
+  handle() {
+    run().then((stacks) => console.log(JSON.stringify(stacks)));
+    return { status: 204, headers: [] };
+  },
+};`;
+  const engine = startEngine(new URL("../engine.wasm", import.meta.url), source);
+  engine.handle({ path: "/" });
+  expect(JSON.parse(engine.printed())).toEqual([
+    ["at fails", "at async outer", "at async run"],
+    // Nobody awaits a part of `Promise.all` directly.
+    ["at fails", "at async outer", "at async left"],
+    // Nor does an async generator have such a place.
+    ["at fails", "at async outer"],
+    ["at forgotten"],
+    ["at fails", "at async outer"],
+  ]);
+});

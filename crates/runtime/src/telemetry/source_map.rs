@@ -125,9 +125,14 @@ impl SourceMap {
     }
 
     /// The name of a function in the sources.
-    fn name<'a>(&'a self, function: &'a str) -> &'a str {
+    fn name<'a>(&'a self, function: &'a str) -> Cow<'a, str> {
         let map = self.lines.get_or_init(|| read(&self.file)).as_ref();
-        map.and_then(|map| map.functions.get(function)).map_or(function, |name| name)
+        let named = |plain: &'a str| map.and_then(|map| map.functions.get(plain)).map_or(plain, |name| name);
+        // An async function that awaits the one above it.
+        match function.strip_prefix("async ") {
+            Some(plain) => format!("async {}", named(plain)).into(),
+            None => named(function).into(),
+        }
     }
 
     fn position(&self, line: usize, column: i64) -> Option<String> {
@@ -259,6 +264,7 @@ mod tests {
             assert_eq!(map.apply("f@app.js:3:4"), "f@node_modules/x/y.js:2:1");
             assert_eq!(map.apply("app.js:2:1 Error: a@b"), "src/handler.ts:3:1 Error: a@b");
             assert_eq!(map.apply("    at x0 (app.js:2:1)"), "    at listUsers (src/handler.ts:3:1)");
+            assert_eq!(map.apply("    at async x0 (app.js:2:1)"), "    at async listUsers (src/handler.ts:3:1)");
             assert_eq!(map.apply("    at <anonymous> (app.js:2:12)"), "    at <anonymous> (src/handler.ts:3:10)");
             for other in [
                 "",
