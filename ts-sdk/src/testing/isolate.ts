@@ -23,8 +23,12 @@ function firstText(): string {
     format: "cjs",
     platform: "neutral",
   });
-  // The program that starts deletes all globals that a component lacks.
-  return `const tenonExchange = ((convert, strip) => {
+  // The program that starts deletes all globals that a component lacks. A context of Node has none of the web's. Node's own
+  // queueMicrotask would run a callback outside of the program's time.
+  return `globalThis.queueMicrotask = (callback) => {
+    Promise.resolve().then(() => callback()).catch(() => {});
+  };
+  const tenonExchange = ((convert, strip) => {
   const module = { exports: {} };
   ${outputFiles[0]?.text}
   return module.exports.start((source) => {
@@ -69,7 +73,7 @@ let first: string | undefined;
 export const nodeIsolate: Isolate = {
   open() {
     first ??= firstText();
-    const context = createContext({ convert, strip }, { microtaskMode: "afterEvaluate" });
+    const context = createContext({ convert, strip, atob, btoa, DOMException }, { microtaskMode: "afterEvaluate" });
     new Script(first, { filename: "isolate.js" }).runInContext(context);
     let usedMs = 0;
     const run = (code: string, timeout: number): unknown => {

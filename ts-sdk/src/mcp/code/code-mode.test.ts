@@ -41,6 +41,11 @@ test.each([
   ["const { status } = await api.addNote({ body: { text: 'too long' } }); status", 400],
   ["(await Promise.all([api.listNotes(), api.listNotes()])).length", 2],
   ["[typeof process, typeof require, typeof fetch, typeof setTimeout, typeof convert]", Array(5).fill("undefined")],
+  ["[atob(btoa('text')), await new Promise((done) => queueMicrotask(() => done('later')))]", ["text", "later"]],
+  [
+    "let thrown; try { atob('?') } catch (error) { thrown = error }\n[thrown instanceof DOMException, thrown.name]",
+    [true, "InvalidCharacterError"],
+  ],
   ["(await api.echo()).data.authorization", "[credential]"],
 ])("%s has the value %j", async (code, value) => {
   expect(await execute(code, { input: { n: 7 } }, { authorization: "Bearer secret-token" })).toMatchObject({
