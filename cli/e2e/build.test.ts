@@ -182,6 +182,18 @@ describe("what fails says where, and what to do", () => {
       /hint: the top level runs while building/,
     ],
     [
+      "a timer",
+      answering("timer", "const timer = setTimeout(() => {}, 5);"),
+      /error: src\/handler\.ts:2:\d+: the module's top level failed: Error: setTimeout\(\) works in a handler, not at top level/,
+      /hint: the top level runs while building/,
+    ],
+    [
+      "a request to a database",
+      answering("rows", "const rows = await db.query(['SELECT 1', []]);").replace("{ ", "{ db, "),
+      /src\/handler\.ts:2:\d+: the module's top level failed: Error: a call to the outside works in a handler, not at top level/,
+      /hint: the top level runs while building/,
+    ],
+    [
       "a request to somebody else",
       answering("x.status", 'const x = await fetch("http://localhost/");'),
       /src\/handler\.ts:2:\d+: the module's top level failed: .*Error: fetch\(\) works in a handler, not at top level/,

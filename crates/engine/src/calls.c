@@ -50,6 +50,10 @@ static const char *read_text(JSContext *ctx, JSValueConst call, JSAtom name, siz
 }
 
 uint32_t start_host_call(JSContext *ctx, JSValueConst call, Bodies bodies) {
+  if (is_building) {
+    JS_ThrowPlainError(ctx, "a call to the outside works in a handler, not at top level");
+    return 0;
+  }
   uint32_t number = 0, timeout, most;
   size_t method_length = 0, url_length = 0;
   ReadMark mark = read_mark();

@@ -70,6 +70,9 @@ static void release(Timer *timer) {
 }
 
 static JSValue set(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv, int repeats) {
+  // It would need the clock, which only requests have.
+  if (is_building)
+    return JS_ThrowPlainError(ctx, "%s() works in a handler, not at top level", repeats ? "setInterval" : "setTimeout");
   JSValue callback;
   if (JS_IsFunction(ctx, argv[0])) {
     callback = JS_DupValue(ctx, argv[0]);

@@ -119,3 +119,12 @@ export const handler = {
     ["at fails", "at async outer"],
   ]);
 });
+
+test.each(["setTimeout", "setInterval"])("%s at top level is an exception there", (name) => {
+  const start = () => startEngine(new URL("../engine.wasm", import.meta.url), `\n  ${name}(() => {}, 1);`);
+  expect(start).toThrow(
+    new RegExp(
+      `^Exception while .*\\nError: ${name}\\(\\) works in a handler, not at top level\\n(?:.*\\n)+?.*:2:3\\)`,
+    ),
+  );
+});
