@@ -3,15 +3,22 @@
 //! A guest holds numbers, and no resource of the host's. The calls end with their request, so an instance that makes them can be
 //! restored. The future of a call runs on the task of its request: when the call is started, and while the guest waits.
 //!
+//! - [`wit`] has the types, and [`link`] the functions of the interfaces.
+//! - [`request`] makes the request of HTTP, [`sending`] sends it, and [`response`] reads the answer within its limits.
 //! - [`streams`] has the bodies of streamed calls: the response that a guest reads, and the request that it writes.
 //! - [`outgoing`] is such a request's body between the guest and the connection.
 //! - [`seam`] converts the values of calls for recordings.
 //! - [`signal`] finds the streams that have changed.
 
+mod link;
 mod outgoing;
+mod request;
+mod response;
 mod seam;
+mod sending;
 mod signal;
 mod streams;
+mod wit;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
@@ -20,170 +27,23 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures::Stream as _;
 use futures::stream::FuturesUnordered;
-use http::header::{AUTHORIZATION, CONTENT_LENGTH};
-use http::uri::Scheme;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
-use http_body::Body as _;
-use http_body_util::BodyExt;
-use tenon_transport::{BodyError, ResponseBody, SendError};
-use tokio::time::{Instant, sleep, timeout_at};
-use wasmtime::component::{Linker, WasmList};
-use wasmtime::{StoreContextMut, bail};
-use wasmtime_wasi_http::{Error, WasiBody};
+use tokio::time::sleep;
+use wasmtime::bail;
 
-use crate::config::environment::{sidecar_token, sidecar_variable, variable};
-use crate::config::{Limits, ms, size};
-use crate::instance::account::{Account, Charge, PIECE_BYTES, RESOURCE_BYTES, beyond, field_weight, fields_weight};
-use crate::instance::egress::{self, EXPLAIN, Egress, Outbound, is_forbidden};
-use crate::instance::guest_log::Stream;
-use crate::instance::host::Host;
-use crate::instance::whole_body::whole;
-
-#[allow(missing_docs, reason = "generated")]
-mod bindings {
-    wasmtime::component::bindgen!({
-        inline: "package tenon:runtime; world calls { import sdk:core/calls@0.1.0; import sdk:core/log@0.1.0; }",
-        path: "../../wit",
-        world: "tenon:runtime/calls",
-    });
-}
-
-use bindings::sdk::core::calls::{Bodies, Failure, Header, Piece, Reason, Request, Response};
-use bindings::sdk::core::log::Output;
-use outgoing::{Outgoing, Overrun, outgoing};
+use crate::config::{Limits, size};
+use crate::instance::account::{Account, Charge, PIECE_BYTES, RESOURCE_BYTES, beyond};
+use crate::instance::egress::Egress;
+use sending::Sending;
 use signal::Signal;
 use streams::{Receiving, StreamedCall};
+use wit::{Bodies, Failure, Outcome, Piece, Reason, Request, failure};
 
-/// The name of the host's limit of a whole body.
-const HOSTCALL: &str = "max_hostcall_bytes";
+pub(crate) use link::link;
 
 /// The time limit of a wait that ends with a call only, in microseconds.
 const NO_LIMIT: u32 = u32::MAX;
-
-type Outcome = Result<Response, Failure>;
-
-/// Links both interfaces. They leave nothing on the host that outlives a request, so they do not mark it as touched.
-pub(crate) fn link(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
-    let mut calls = linker.instance("sdk:core/calls@0.1.0")?;
-    calls.func_wrap("start", |mut store: StoreContextMut<'_, Host>, (request, bodies): (Request, Bodies)| {
-        Ok((start(store.data_mut(), request, bodies)?,))
-    })?;
-    calls.func_wrap_async("wait", |mut store: StoreContextMut<'_, Host>, (timeout,): (u32,)| {
-        Box::new(async move {
-            if let Some(player) = store.data().seam.player() {
-                return Ok((player.wait(timeout)?,));
-            }
-            let (has_ended, has_waited) = store.data_mut().calls.wait(timeout).await;
-            store.data().seam.note(|tape| tape.wait(timeout, has_ended));
-            if has_waited {
-                // The guest did not compute meanwhile.
-                store.set_epoch_deadline(store.data().first_yield());
-            }
-            Ok((has_ended,))
-        })
-    })?;
-    calls.func_wrap("take", |mut store: StoreContextMut<'_, Host>, (): ()| {
-        if let Some(player) = store.data().seam.player() {
-            return Ok((player.take()?.map(|(call, outcome)| (call, seam::outcome(outcome))),));
-        }
-        let taken = store.data_mut().calls.take();
-        store.data().seam.note(|tape| seam::note_taken(tape, taken.as_ref()));
-        if let (Some((_, Ok(response))), Some(meter)) = (&taken, &store.data().bounds.meter) {
-            meter.note_in(response.body.len());
-        }
-        Ok((taken,))
-    })?;
-    calls.func_wrap("ready", |mut store: StoreContextMut<'_, Host>, (): ()| {
-        if let Some(player) = store.data().seam.player() {
-            return Ok((player.ready()?,));
-        }
-        let ready = store.data_mut().calls.ready();
-        store.data().seam.note(|tape| tape.ready(ready));
-        Ok((ready,))
-    })?;
-    calls.func_wrap("read", |mut store: StoreContextMut<'_, Host>, (call,): (u32,)| {
-        if let Some(player) = store.data().seam.player() {
-            return Ok((seam::piece(player.read(call)?),));
-        }
-        let piece = store.data_mut().calls.read(call);
-        store.data().seam.note(|tape| seam::note_read(tape, call, &piece));
-        if let (Piece::Bytes(bytes), Some(meter)) = (&piece, &store.data().bounds.meter) {
-            meter.note_in(bytes.len());
-        }
-        Ok((piece,))
-    })?;
-    calls.func_wrap("write", |mut store: StoreContextMut<'_, Host>, (call, piece): (u32, Option<WasmList<u8>>)| {
-        if let Some(player) = store.data().seam.player() {
-            let piece = piece.map(|piece| piece.as_le_slice(&store).to_vec());
-            return Ok((player.write(call, piece)?,));
-        }
-        let Some(piece) = piece else {
-            let ended = store.data_mut().calls.end(call);
-            store.data().seam.note(|tape| tape.write(call, None, ended));
-            return Ok((ended,));
-        };
-        let room = store.data_mut().calls.room(call, piece.len());
-        let bytes = piece.as_le_slice(&store);
-        store.data().seam.note(|tape| tape.write(call, Some(bytes), room.map(|room| room as u32)));
-        if let Some(room) = room {
-            store.data().calls.write(call, &bytes[..room]);
-            if let Some(meter) = &store.data().bounds.meter {
-                meter.note_out(room);
-            }
-        }
-        Ok((room.map(|room| room as u32),))
-    })?;
-    calls.func_wrap("cancel", |mut store: StoreContextMut<'_, Host>, (call,): (u32,)| {
-        if let Some(player) = store.data().seam.player() {
-            return player.cancel(call);
-        }
-        store.data_mut().calls.cancel(call);
-        store.data().seam.note(|tape| tape.cancel(call));
-        Ok(())
-    })?;
-    link_log(linker)
-}
-
-fn link_log(linker: &mut Linker<Host>) -> wasmtime::Result<()> {
-    linker.instance("sdk:core/log@0.1.0")?.func_wrap(
-        "write",
-        |store: StoreContextMut<'_, Host>, (output, text): (Output, WasmList<u8>)| {
-            let stream = match output {
-                Output::Out => Stream::Output,
-                Output::Err => Stream::Error,
-            };
-            let (host, text) = (store.data(), text.as_le_slice(&store));
-            let is_error = matches!(stream, Stream::Error);
-            if let Some(player) = host.seam.player() {
-                return player.log(is_error, text);
-            }
-            host.seam.note(|tape| tape.log(is_error, text));
-            host.log.write_to(stream, text);
-            host.check()
-        },
-    )
-}
-
-/// Starts a call.
-fn start(host: &mut Host, request: Request, bodies: Bodies) -> wasmtime::Result<u32> {
-    if let Some(player) = host.seam.player() {
-        return player.start(seam::call(&request, bodies));
-    }
-    host.check()?;
-    // The request is the call's from here on.
-    let noted = host.seam.recorder().map(|_| seam::call(&request, bodies));
-    let Host { calls, egress, .. } = host;
-    let call = calls.start(request, egress, bodies);
-    let call = host.seam.refused(call)?;
-    if let Some(noted) = noted {
-        host.seam.note(|tape| tape.start(call, &noted));
-    }
-    host.check()?;
-    Ok(call)
-}
 
 /// The calls of one request.
 pub(crate) struct OutboundCalls {
@@ -337,16 +197,10 @@ impl OutboundCalls {
             return Err(failure(Reason::Unreachable, beyond(held.most()).to_string()));
         }
         let mut sending = Sending::prepare(request, egress, bodies, held)?;
-        let writer = (bodies == Bodies::StreamedWithMore).then(|| {
-            let first = sending.request.body();
-            let left = egress.limits().max_outbound_body_bytes.saturating_sub(first.len() as u64);
-            let (writer, body, overrun) = outgoing(first, left);
-            sending.rest = Some((body, overrun));
-            writer
-        });
-        let recording = sending.outbound.recording().cloned();
+        let limit = egress.limits().max_outbound_body_bytes;
+        let writer = (bodies == Bodies::StreamedWithMore).then(|| sending.write_more(limit));
         let waker = self.signal.get_or_insert_default().waker(call);
-        self.streams.insert(call, StreamedCall::new(writer, recording, waker, streaming));
+        self.streams.insert(call, StreamedCall::new(writer, sending.recording(), waker, streaming));
         Ok(sending)
     }
 
@@ -462,296 +316,4 @@ impl OutboundCalls {
             self.ready.retain(|ready| *ready != call);
         }
     }
-}
-
-/// A prepared call with its request.
-struct Sending {
-    outbound: Outbound,
-    request: http::Request<Bytes>,
-    /// When the guest wants it to end, and how long that is.
-    timeout: Option<(Instant, Duration)>,
-    /// Bytes of the response's body at most, and the name of that limit.
-    most: (usize, &'static str),
-    /// Bytes of the response's headers at most.
-    most_fields: usize,
-    /// The body, when the guest writes more of it.
-    rest: Option<(Outgoing, Overrun)>,
-}
-
-impl Sending {
-    fn prepare(mut request: Request, egress: &mut Egress, bodies: Bodies, held: &mut Charge) -> Result<Self, Failure> {
-        let has_more = bodies == Bodies::StreamedWithMore;
-        let limits = egress.limits();
-        let most_fields = size(limits.max_fields_bytes);
-        // A body that the guest reads piece by piece has no limit of the host's.
-        let host = if bodies == Bodies::Whole { size(limits.max_hostcall_bytes) } else { usize::MAX };
-        let most = match request.max_bytes as usize {
-            0 => (host, HOSTCALL),
-            bytes if bytes > host => (host, HOSTCALL),
-            bytes => (bytes, "as the handler asked for"),
-        };
-        let after = (request.timeout_ms > 0).then(|| ms(request.timeout_ms.into()));
-        let timeout = after.map(|after| (Instant::now() + after, after));
-        let to_sidecar = request.url.strip_prefix("sidecar:").map(|rest| at_sidecar(rest, egress.environment()));
-        let token = match to_sidecar {
-            Some(None) => return Err(failure(Reason::Refused, "there is no such sidecar")),
-            Some(Some((url, token))) => {
-                request.url = url;
-                token
-            }
-            None => None,
-        };
-        let fields = request.headers.iter().map(|(name, value)| field_weight(name.len(), value.len())).sum::<usize>();
-        let body = request.body.as_ref().map_or(0, Vec::len);
-        if !held.grow(fields + body + request.url.len() + request.method.len()) {
-            return Err(failure(Reason::Unreachable, beyond(held.most()).to_string()));
-        }
-        let mut request = lift(request, has_more, most_fields).map_err(|detail| failure(Reason::Invalid, detail))?;
-        if let Some(token) = token {
-            let sent = HeaderValue::try_from(format!("Bearer {token}"));
-            let sent =
-                sent.map_err(|_| failure(Reason::Invalid, "the token of the sidecar must be the value of a header"))?;
-            request.headers_mut().entry(AUTHORIZATION).or_insert(sent);
-        }
-        let length = request.body().len();
-        // The body's next piece, and the last one, which the other side has not taken.
-        let writing = if has_more { 2 * PIECE_BYTES } else { 0 };
-        let outbound = egress
-            .prepare(&mut request, Some(length as u64), writing)
-            .map_err(|refusal| failure(reason(&refusal.code), refusal.why))?;
-        Ok(Self { outbound, request, timeout, most, most_fields, rest: None })
-    }
-
-    async fn send(self, held: &mut Charge) -> Outcome {
-        let Self { mut outbound, request, timeout, most, most_fields, rest: _ } = self;
-        if let Some(call) = outbound.recording() {
-            call.data(request.body());
-        }
-        let sent = outbound.send(request.map(whole), timeout.map(|(_, after)| after)).await;
-        // The request is the other side's now.
-        held.shrink(held.bytes() - RESOURCE_BYTES);
-        let (parts, body) = sent.map_err(|error| sending_failed(&error))?.into_parts();
-        let received = async {
-            hold_fields(&parts.headers, most_fields, held)?;
-            collect(body, most, held).await
-        };
-        let received = match timeout {
-            Some((ends, after)) => timeout_at(ends, received).await.unwrap_or(Err(Unread::Late(after))),
-            None => received.await,
-        };
-        match received {
-            Ok(body) => Ok(Response { status: parts.status.as_u16(), headers: lower(&parts.headers), body }),
-            Err(unread) => {
-                let failure = unread.failure(outbound.name());
-                outbound.failed(&failure.detail);
-                Err(failure)
-            }
-        }
-    }
-}
-
-impl Sending {
-    /// Sends the request of a streamed call. Returns the head of the response with the first piece, and the rest.
-    async fn open(self, held: &mut Charge) -> Result<(Response, Receiving), Failure> {
-        let Self { mut outbound, request, timeout, most, most_fields, rest } = self;
-        if let Some(call) = outbound.recording() {
-            call.data(request.body());
-        }
-        let (request, overrun) = match rest {
-            Some((body, overrun)) => (request.map(|_| body.boxed_unsync()), Some(overrun)),
-            None => (request.map(whole), None),
-        };
-        let sent = outbound.send(request, timeout.map(|(_, after)| after)).await;
-        held.shrink(held.bytes() - RESOURCE_BYTES);
-        let sent = sent.map_err(|error| match &overrun {
-            Some(overrun) if overrun.happened() => Unread::RequestTooLong.failure(outbound.name()),
-            _ => sending_failed(&error),
-        });
-        let (parts, body) = sent?.into_parts();
-        hold_fields(&parts.headers, most_fields, held).map_err(|unread| {
-            let failure = unread.failure(outbound.name());
-            outbound.failed(&failure.detail);
-            failure
-        })?;
-        let mut receiving = Receiving::new(outbound, body, most, timeout, overrun);
-        let body = receiving.first().await;
-        let response = Response { status: parts.status.as_u16(), headers: lower(&parts.headers), body };
-        Ok((response, receiving))
-    }
-}
-
-/// Charges the headers of a response.
-fn hold_fields(headers: &HeaderMap, most: usize, held: &mut Charge) -> Result<(), Unread> {
-    let fields: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
-    if fields > most {
-        return Err(Unread::TooLarge(most, "max_fields_bytes"));
-    }
-    if !held.grow(fields_weight(headers)) {
-        return Err(Unread::NoRoom(held.most()));
-    }
-    Ok(())
-}
-
-/// The reason why a response was not read to its end.
-enum Unread {
-    TooLarge(usize, &'static str),
-    /// The host would hold more bytes than this for the request.
-    NoRoom(usize),
-    /// The time of the guest is over.
-    Late(Duration),
-    /// The guest has written more than the host sends.
-    RequestTooLong,
-    Body(BodyError),
-}
-
-impl Unread {
-    fn failure(&self, name: &str) -> Failure {
-        match self {
-            Self::TooLarge(most, limit) => {
-                failure(Reason::TooLarge, format!("the response of {name} is larger than {most} bytes ({limit})"))
-            }
-            Self::NoRoom(most) => {
-                failure(Reason::TooLarge, format!("the response of {name} has no room: {}", beyond(*most)))
-            }
-            Self::Late(after) => failure(
-                Reason::Timeout,
-                format!("the response of {name} was not complete within {} ms", after.as_millis()),
-            ),
-            Self::RequestTooLong => failure(
-                Reason::Invalid,
-                format!("the body of the request to {name} is longer than the host sends (max_outbound_body_bytes)"),
-            ),
-            Self::Body(error @ BodyError::Timeout(_)) => {
-                failure(Reason::Timeout, format!("the response of {name} broke off: {error}"))
-            }
-            Self::Body(error) => failure(Reason::Broken, format!("the response of {name} broke off: {error}")),
-        }
-    }
-}
-
-/// Reads a body to its end.
-async fn collect(
-    mut body: ResponseBody<WasiBody>,
-    (most, limit): (usize, &'static str),
-    held: &mut Charge,
-) -> Result<Vec<u8>, Unread> {
-    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
-    let mut bytes = Vec::new();
-    reserve(&mut bytes, announced, (most, limit), held)?;
-    while let Some(frame) = body.frame().await {
-        let Ok(data) = frame.map_err(Unread::Body)?.into_data() else { continue };
-        reserve(&mut bytes, data.len(), (most, limit), held)?;
-        bytes.extend_from_slice(&data);
-    }
-    Ok(bytes)
-}
-
-/// Makes room for more bytes, by doubling. All of the room is held.
-fn reserve(
-    bytes: &mut Vec<u8>,
-    more: usize,
-    (most, limit): (usize, &'static str),
-    held: &mut Charge,
-) -> Result<(), Unread> {
-    let needed = bytes.len().saturating_add(more);
-    if needed > most {
-        return Err(Unread::TooLarge(most, limit));
-    }
-    if needed > bytes.capacity() {
-        let doubled = bytes.capacity().saturating_mul(2).clamp(needed, most);
-        let mut fits = [doubled, needed].into_iter().filter(|capacity| held.grow(capacity - bytes.capacity()));
-        let capacity = fits.next().ok_or_else(|| Unread::NoRoom(held.most()))?;
-        bytes.reserve_exact(capacity - bytes.len());
-    }
-    Ok(())
-}
-
-fn failure(reason: Reason, detail: impl Into<String>) -> Failure {
-    Failure { reason, detail: detail.into() }
-}
-
-fn sending_failed(error: &SendError) -> Failure {
-    let detail = match error {
-        // The log has the address. A handler that may not go there need not learn it.
-        SendError::PrivateAddress { host, .. } => {
-            format!("{host} is refused: it leads to an address that is not public")
-        }
-        other => other.to_string(),
-    };
-    failure(reason(&egress::code(error)), detail)
-}
-
-/// The kind of a failure, by the error that `wasi:http` has for it.
-fn reason(code: &Error) -> Reason {
-    match code {
-        Error::HttpRequestDenied | Error::DestinationIpProhibited | Error::ConnectionRefused => Reason::Refused,
-        Error::ConnectionReadTimeout => Reason::Timeout,
-        Error::HttpRequestBodySize(_) => Reason::Invalid,
-        Error::ConnectionTerminated => Reason::Broken,
-        _ => Reason::Unreachable,
-    }
-}
-
-/// The URL of a path at a sidecar, given as `db/sql/query`, and the sidecar's token if it has one. None when the
-/// sidecar does not exist.
-fn at_sidecar(text: &str, environment: &[(String, String)]) -> Option<(String, Option<String>)> {
-    let (name, path) = text.split_at(text.find('/')?);
-    let base = variable(environment, &format!("{}_URL", sidecar_variable(name)))?;
-    let token = sidecar_token(name, environment).map(ToString::to_string);
-    Some((base.strip_suffix('/').unwrap_or(base).to_string() + path, token))
-}
-
-/// Converts a record to a request. The error describes an invalid one, without values of the guest's.
-fn lift(record: Request, has_more: bool, most_fields: usize) -> Result<http::Request<Bytes>, String> {
-    let Request { method, url, headers: fields, body, .. } = record;
-    let method = Method::from_bytes(method.as_bytes()).map_err(|_| "its method must be a token, as HTTP has it")?;
-    if method == Method::CONNECT {
-        return Err("its method must not be CONNECT: a call opens no tunnel".to_string());
-    }
-    if url.contains('#') {
-        return Err("its URL must not have a fragment".to_string());
-    }
-    let uri = Uri::try_from(url).map_err(|error| format!("its URL must be valid: {error}"))?;
-    if !matches!(uri.scheme(), Some(scheme) if *scheme == Scheme::HTTP || *scheme == Scheme::HTTPS) {
-        return Err("its URL must begin with http:// or https://".to_string());
-    }
-    let body = Bytes::from(body.unwrap_or_default());
-    let mut request = http::Request::new(body);
-    *request.method_mut() = method;
-    *request.uri_mut() = uri;
-    let bytes = fields.iter().fold(0_usize, |sum, (name, value)| sum + name.len() + value.len());
-    if bytes > most_fields {
-        return Err(format!("its headers must not be larger than {most_fields} bytes (max_fields_bytes)"));
-    }
-    let length = HeaderValue::from(request.body().len());
-    let headers = request.headers_mut();
-    let too_many = |_| "it must not have that many headers";
-    headers.try_reserve(fields.len()).map_err(too_many)?;
-    for (name, value) in fields {
-        let name = HeaderName::try_from(name).map_err(|_| "the name of a header must be a token, as HTTP has it")?;
-        let value =
-            HeaderValue::try_from(value).map_err(|_| format!("the value of {name} must have no control characters"))?;
-        if is_forbidden(&name) {
-            return Err(format!("{name} must not be set: the host sets it"));
-        }
-        if name == CONTENT_LENGTH {
-            if has_more {
-                return Err("content-length must not be set for a streamed body".to_string());
-            }
-            if value != length {
-                return Err("content-length must be the length of its body".to_string());
-            }
-            // The connection adds it.
-            continue;
-        }
-        headers.try_append(name, value).map_err(too_many)?;
-    }
-    headers.remove(EXPLAIN);
-    Ok(request)
-}
-
-/// The headers of a response but those that HTTP keeps to a hop.
-fn lower(headers: &HeaderMap) -> Vec<Header> {
-    let kept = headers.iter().filter(|(name, _)| !is_forbidden(name));
-    kept.map(|(name, value)| (name.to_string(), value.as_bytes().to_vec())).collect()
 }

@@ -2,7 +2,7 @@
 
 use tenon_tape as tape;
 
-use super::{Bodies, Failure, Outcome, Piece, Reason, Request, Response};
+use super::wit::{Bodies, Failure, Outcome, Piece, Reason, Request, Response};
 
 /// The request of a call.
 pub(super) fn call(request: &Request, bodies: Bodies) -> tape::Call {

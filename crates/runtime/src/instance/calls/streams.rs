@@ -10,9 +10,9 @@ use tenon_transport::ResponseBody;
 use tokio::time::{Instant, Sleep, sleep_until, timeout_at};
 use wasmtime_wasi_http::WasiBody;
 
-use super::Unread;
-use super::bindings::sdk::core::calls::{Failure, Piece};
 use super::outgoing::{Overrun, Writer};
+use super::response::Unread;
+use super::wit::{Failure, Piece};
 use crate::instance::account::{Charge, PIECE_BYTES};
 use crate::instance::egress::Outbound;
 use crate::telemetry::recording::CallRecording;
