@@ -11,7 +11,8 @@ use tenon_http_server::discard;
 use tokio::time::{Instant, timeout};
 
 use super::Runtime;
-use super::answer::{admitted, caller_of, compute, failed, in_time, in_time_until, timed_out};
+use super::call::{admitted, caller_of, compute};
+use super::in_time::{failed, in_time, in_time_until, timed_out};
 use crate::admission::Permit;
 use crate::body::arriving::{Arriving, Given};
 use crate::body::reading::Reading;

@@ -1,14 +1,19 @@
 use std::time::Duration;
 
-use http::StatusCode;
+use bytes::Bytes;
+use http::header::HeaderValue;
+use http::{Request, Response, StatusCode};
+use http_body::Body;
 use http_body_util::{BodyExt, Full};
 use tempfile::TempDir;
 use tenon_fixtures::{self as fixtures, bridged};
 
 use super::*;
-use crate::config::{Isolation, ModulePolicy, ModuleSource};
+use crate::config::{Isolation, Limits, ModulePolicy, ModuleSource, RuntimeConfig};
 use crate::instance::call::EntryPoint;
 use crate::module::registry::State;
+use crate::request::pages::Page;
+use crate::response::ResponseBody;
 
 mod budgets;
 mod calls;
