@@ -3,7 +3,6 @@
 //! A permit is taken per request and given back with it; a connection that is idle has none. A request that would not get one in
 //! time is refused as it arrives: a client that knows at once can try another server.
 
-pub(crate) mod budget;
 pub(crate) mod idle;
 pub(crate) mod slots;
 pub(crate) mod warm;
@@ -17,7 +16,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::config::{Limits, ms, size};
-use crate::instance::metering::Metering;
+use crate::metering::Metering;
 use crate::request::problem::Problem;
 use crate::telemetry::metrics::Metrics;
 

@@ -28,6 +28,7 @@ mod executor;
 mod instance;
 #[cfg(test)]
 mod isolation;
+mod metering;
 mod module;
 mod request;
 mod response;
@@ -36,7 +37,6 @@ mod server;
 mod tape;
 mod telemetry;
 
-pub use admission::budget::{BudgetPart, Remainder, Remainders};
 pub use config::environment::{SECRET_PREFIX, sidecar_token};
 pub use config::error::ConfigError;
 pub use config::{
@@ -45,8 +45,9 @@ pub use config::{
 };
 pub use error::RuntimeError;
 pub use executor::inline_poll::InlinePoll;
-pub use instance::meter::{Meter, MeterLimit, MeterLimits, MeterLine, Usage};
-pub use instance::metering::{RequestUsage, UsageListener};
+pub use metering::budget::{BudgetPart, Remainder, Remainders};
+pub use metering::meter::{Meter, MeterLimit, MeterLimits, MeterLine, Usage};
+pub use metering::{RequestUsage, UsageListener};
 pub use module::engine::{compile_ahead, compile_child, compile_shared, install_shared, precompile};
 pub use request::origin::Peer;
 pub use request::pages::Page;

@@ -31,12 +31,12 @@ use tenon_transport::Transport;
 use wasmtime_wasi_http::WasiBody;
 
 use crate::admission::Admission;
-use crate::admission::budget::Remainders;
 use crate::config::tls::Tls;
 use crate::config::{Limits, ModuleSource, TrustedProxies, ms};
 use crate::error::RuntimeError;
 use crate::instance::call::pieces::Streams;
-use crate::instance::metering::{UsageListener, UsageListening};
+use crate::metering::budget::Remainders;
+use crate::metering::{UsageListener, UsageListening};
 use crate::module::engine::SharedEngine;
 use crate::module::registry::{Registry, State};
 use crate::request::client::Client;

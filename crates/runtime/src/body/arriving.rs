@@ -17,7 +17,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::whole::{WHOLE_LIMIT, broken_off, check_coding, declared_length, read_within};
 use crate::config::{Limits, ms, size};
-use crate::instance::meter::Meter;
+use crate::metering::meter::Meter;
 use crate::request::client::{Client, Room};
 use crate::request::problem::Problem;
 use crate::telemetry::recording::Recording;

@@ -3,7 +3,7 @@
 use wasmtime::{ResourceLimiter, Result};
 
 use crate::config::{Limits, size};
-use crate::instance::meter::{Meter, MeterLimit};
+use crate::metering::meter::{Meter, MeterLimit};
 
 /// Limits of a component's parts. One that Tenon composes has about a dozen core instances, two memories (engine and
 /// bridge) and a handful of tables, besides those of the modules that its handler imports. Foreign ones get the same

@@ -6,7 +6,7 @@ use http::HeaderValue;
 
 use crate::config::{Limits, size};
 use crate::instance::log_budget::LogBudget;
-use crate::instance::meter::Meter;
+use crate::metering::meter::Meter;
 use crate::request::origin::Origin;
 use crate::tape::Seam;
 use crate::telemetry::recording::Recording;

@@ -23,10 +23,10 @@ use crate::instance::account::{Account, CALL_BYTES, Charge, PIECE_BYTES, beyond,
 use crate::instance::caller::Caller;
 use crate::instance::guest_log::{escaped, log_ends};
 use crate::instance::log_budget::Fit;
-use crate::instance::meter::MeterLimit;
 use crate::instance::shared_state::SharedState;
 use crate::instance::transactions::{self, Transactions};
 use crate::instance::whole_body::whole;
+use crate::metering::meter::MeterLimit;
 use crate::request::origin::Origin;
 use crate::request::request_id;
 use crate::telemetry::metrics::{Count, Metrics};

@@ -16,7 +16,7 @@ use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError};
 use crate::instance::caller::Caller;
 use crate::instance::log_budget::{Fit, LogBudget};
 use crate::instance::masks::Masks;
-use crate::instance::meter::Meter;
+use crate::metering::meter::Meter;
 use crate::telemetry::module_info::ModuleInfo;
 use crate::telemetry::recording::{Level, MAX_LINE_BYTES, Recording};
 

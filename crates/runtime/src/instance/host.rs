@@ -25,8 +25,8 @@ use crate::instance::calls::{self, OutboundCalls};
 use crate::instance::egress::Egress;
 use crate::instance::guest_log::GuestLog;
 use crate::instance::holding;
-use crate::instance::meter::Meter;
 use crate::instance::shared_state::SharedState;
+use crate::metering::meter::Meter;
 use crate::tape::Seam;
 use crate::telemetry::module_info::ModuleInfo;
 

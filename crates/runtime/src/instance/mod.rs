@@ -11,8 +11,6 @@ pub(crate) mod holding;
 pub(crate) mod host;
 pub(crate) mod log_budget;
 pub(crate) mod masks;
-pub(crate) mod meter;
-pub(crate) mod metering;
 pub(crate) mod shared_state;
 pub(crate) mod transactions;
 pub(crate) mod whole_body;

@@ -10,11 +10,11 @@ use tokio::task::{AbortHandle, Id, JoinSet};
 use tokio::time::{Instant, timeout_at};
 
 use crate::admission::ModulePermits;
-use crate::admission::budget::Budget;
 use crate::admission::watch::watch;
 use crate::config::{ModuleSource, ms};
 use crate::error::RuntimeError;
 use crate::instance::shared_state::SharedState;
+use crate::metering::budget::Budget;
 use crate::module::Module;
 use crate::module::inherited::Inherited;
 use crate::module::loader::Loader;

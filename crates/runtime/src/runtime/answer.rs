@@ -16,7 +16,7 @@ use crate::body::arriving;
 use crate::config::ms;
 use crate::executor::compute::Class;
 use crate::instance::caller::Caller;
-use crate::instance::meter::Meter;
+use crate::metering::meter::Meter;
 use crate::request::client::{Client, Room};
 use crate::request::limits;
 use crate::request::problem::Problem;

@@ -21,9 +21,9 @@ use crate::instance::call::pieces;
 use crate::instance::call::{self, EntryPoint, Failure, Instance};
 use crate::instance::caller::Caller;
 use crate::instance::log_budget::LogBudget;
-use crate::instance::meter::{Meter, counted, metered};
-use crate::instance::metering::Metering;
 use crate::instance::whole_body::whole;
+use crate::metering::Metering;
+use crate::metering::meter::{Meter, counted, metered};
 use crate::module::registry::ModuleSlot;
 use crate::module::{Module, Reuse};
 use crate::request::client::Room;
@@ -60,7 +60,7 @@ impl Runtime {
     ) -> Result<Response<ResponseBody>, Problem> {
         // Pinned here, so that `in_time` does not move its space.
         let called = self.call(module, &caller, request, permit, room);
-        let called = pin!(metered(caller.meter.as_ref(), called));
+        let called = pin!(metered(caller.meter.as_ref(), |trap| Failure::Trap(trap, None), called));
         in_time(module, &caller, called).await
     }
 

@@ -7,7 +7,7 @@ use crate::config::ms;
 use crate::instance::call::Failure;
 use crate::instance::call::direct::TOO_LARGE;
 use crate::instance::caller::Caller;
-use crate::instance::meter::MeterLimit;
+use crate::metering::meter::MeterLimit;
 use crate::module::Module;
 use crate::request::problem::Problem;
 use crate::telemetry::metrics::Count;

@@ -23,7 +23,7 @@ use crate::instance::call::direct::{self, Called};
 use crate::instance::call::guest_time::GuestTime;
 use crate::instance::call::pieces::WIND_UP;
 use crate::instance::caller::Caller;
-use crate::instance::meter::counted;
+use crate::metering::meter::counted;
 use crate::module::Module;
 use crate::module::registry::ModuleSlot;
 use crate::request::client::{Client, Room};

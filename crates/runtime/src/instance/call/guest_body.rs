@@ -15,7 +15,7 @@ use wasmtime_wasi::runtime::AbortOnDropJoinHandle;
 use wasmtime_wasi_http::{Error, WasiBody};
 
 use crate::config::{Limits, ms};
-use crate::instance::metering::Metering;
+use crate::metering::Metering;
 
 /// A body that keeps its guest running until it is read to its end or dropped. It breaks off when it grows too large, and when
 /// the guest is asked for more of it and writes no byte for as long as an answer may take.

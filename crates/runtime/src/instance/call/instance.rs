@@ -17,8 +17,8 @@ use crate::instance::account::TASK_BYTES;
 use crate::instance::bounds::FIRST_YIELD;
 use crate::instance::caller::Caller;
 use crate::instance::host::Host;
-use crate::instance::meter::Meter;
 use crate::instance::shared_state::SharedState;
+use crate::metering::meter::Meter;
 use crate::telemetry::metrics::Count;
 use crate::telemetry::module_info::ModuleInfo;
 

@@ -21,7 +21,7 @@ use super::guest_body::GuestBody;
 use super::instance::{Exports, Instance};
 use crate::config::Limits;
 use crate::executor::compute::{Class, Share};
-use crate::instance::meter::counted;
+use crate::metering::meter::counted;
 
 /// The head of a response, and the body that the guest writes.
 type Head = oneshot::Sender<Response<WasiBody>>;

@@ -18,8 +18,8 @@ use super::guest_body::GuestBody;
 use super::instance::{Exports, Instance};
 use crate::config::Limits;
 use crate::executor::compute::{Class, Share};
-use crate::instance::meter::counted;
 use crate::instance::whole_body::whole;
+use crate::metering::meter::counted;
 
 /// Calls an instance. `done` is called when the guest has ended, which may be later than this call: with the instance
 /// after a good end, or with the error when no caller awaits the answer any more. It is dropped, called or not, no

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use super::*;
 use crate::config::{Allowance, ModuleBudget, WhenSpent};
-use crate::instance::metering::RequestUsage;
+use crate::metering::RequestUsage;
 
 type Told = Arc<Mutex<Vec<RequestUsage>>>;
 

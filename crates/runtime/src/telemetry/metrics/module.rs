@@ -13,7 +13,7 @@ use prometheus_client::registry::Registry;
 
 use super::names::{ModuleLabel, RequestLabels, known};
 use super::{Histograms, histogram};
-use crate::instance::meter::Usage;
+use crate::metering::meter::Usage;
 
 /// Events in a module that are counted besides its answers.
 #[derive(Clone, Copy, Debug)]

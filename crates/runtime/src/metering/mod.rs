@@ -3,11 +3,14 @@
 //! A request is metered from its permit to the end of that, which its guest's end is. Without a listener and a budget nothing is
 //! counted.
 
+pub(crate) mod budget;
+pub(crate) mod meter;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use crate::admission::budget::Budget;
-use crate::instance::meter::{Meter, Usage};
+use crate::metering::budget::Budget;
+use crate::metering::meter::{Meter, Usage};
 use crate::telemetry::module_info::ModuleInfo;
 
 /// The use of one request of a module, which has ended.

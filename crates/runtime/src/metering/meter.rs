@@ -2,7 +2,7 @@
 //!
 //! A program puts a bounded [`Meter`] into the extensions of a request. Nothing that arrives on a connection has one. A limit that is
 //! reached ends the request wherever it is, and its instance serves no other one. Other requests have a meter while the program
-//! listens or their module has a budget (`metering.rs`); theirs has no limit, and changes nothing about them.
+//! listens or their module has a budget ([`crate::metering`]); theirs has no limit, and changes nothing about them.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -12,10 +12,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
-use crate::admission::budget::Budget;
 use crate::executor::stopwatch::nanos;
 use crate::executor::thread::processor_time;
-use crate::instance::call::Failure;
+use crate::metering::budget::Budget;
 
 /// Bytes that a line of the log counts besides its text.
 const LINE_BYTES: u64 = 16;
@@ -303,18 +302,20 @@ impl Drop for Polled {
     }
 }
 
-/// Runs a call, and counts the processor time of each poll. A guest that computes is polled anew each epoch.
-pub(crate) async fn metered<T>(
+/// Runs a call, and counts the processor time of each poll. A guest that computes is polled anew each epoch. `trapped` makes the error of
+/// a call that has reached a limit.
+pub(crate) async fn metered<T, E>(
     meter: Option<&Meter>,
-    call: impl Future<Output = Result<T, Failure>>,
-) -> Result<T, Failure> {
+    trapped: impl Fn(wasmtime::Error) -> E,
+    call: impl Future<Output = Result<T, E>>,
+) -> Result<T, E> {
     let Some(meter) = meter else { return call.await };
     let mut call = pin!(counted(Some(meter), call));
     poll_fn(|cx| {
         let polled = call.as_mut().poll(cx);
         match (meter.check(), polled) {
             // Even if the guest has answered meanwhile.
-            (Err(trap), _) => Poll::Ready(Err(Failure::Trap(trap, None))),
+            (Err(trap), _) => Poll::Ready(Err(trapped(trap))),
             (Ok(()), polled) => polled,
         }
     })
@@ -336,9 +337,9 @@ mod tests {
             let began = processor_time();
             while processor_time() - began < Duration::from_millis(5) {}
             cx.waker().wake_by_ref();
-            Poll::<Result<(), Failure>>::Pending
+            Poll::<Result<(), wasmtime::Error>>::Pending
         });
-        assert!(metered(Some(&meter), spins).await.is_err());
+        assert!(metered(Some(&meter), |trap| trap, spins).await.is_err());
         assert_eq!(meter.reached(), Some(MeterLimit::Cpu));
         let used = meter.usage().cpu;
         assert!(used >= Duration::from_millis(20) && used < Duration::from_millis(60), "{used:?}");
