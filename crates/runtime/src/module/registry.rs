@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
-use tokio::task::{AbortHandle, Id, JoinSet};
+use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tokio::time::{Instant, timeout_at};
 
 use crate::admission::ModulePermits;
@@ -91,6 +91,21 @@ impl State {
     }
 }
 
+/// The end of a task that loads a module.
+type Ended = Result<(Id, Result<Module, RuntimeError>), JoinError>;
+
+fn id_of(ended: &Ended) -> Id {
+    ended.as_ref().map_or_else(JoinError::id, |(id, _)| *id)
+}
+
+/// The loaded module, or its failure. A panic of the task is one of the loader.
+fn outcome(name: &str, ended: Ended) -> Result<Module, RuntimeError> {
+    match ended {
+        Ok((_, loaded)) => loaded,
+        Err(error) => Err(RuntimeError::Internal { name: name.to_string(), reason: error.to_string() }),
+    }
+}
+
 /// Modules that load, and the slots in which they were announced.
 #[derive(Default)]
 struct Loading {
@@ -115,11 +130,9 @@ impl Loading {
 
     /// Waits for the next module, and registers it. None when there is no other; else its failure, if it failed.
     async fn next(&mut self, shelf: &Shelf) -> Option<Option<Failure>> {
-        let (id, loaded) = match self.tasks.join_next_with_id().await? {
-            Ok(ended) => ended,
-            Err(error) => (error.id(), Err(RuntimeError::Config(format!("loading failed: {error}")))),
-        };
-        let (name, slot) = self.announced.remove(&id)?;
+        let ended = self.tasks.join_next_with_id().await?;
+        let (name, slot) = self.announced.remove(&id_of(&ended))?;
+        let loaded = outcome(&name, ended);
         Some(shelf.take(&name, &slot, loaded).err().map(|error| (name, error)))
     }
 }
@@ -222,7 +235,7 @@ impl Registry {
         refuse_duplicates(&modules)?;
         let mounts = Mounts::of(&modules)?;
         let shelf = &self.shelf;
-        let mut loading = JoinSet::new();
+        let (mut loading, mut names) = (JoinSet::new(), HashMap::new());
         let mut next = Vec::new();
         for source in modules {
             let (stamp, shared_state) = (stamp_of(&source), shelf.shared_state(&source)?);
@@ -238,16 +251,17 @@ impl Registry {
                 let replaces = known.is_some_and(|slot| matches!(slot.state, State::Ready(_)));
                 let (loader, source, shared_state) =
                     (Arc::clone(&shelf.loader), source.clone(), Arc::clone(&shared_state));
-                loading.spawn(async move { (source.name.clone(), load(loader, source, shared_state, replaces).await) });
+                let task = loading.spawn(load(loader, source, shared_state, replaces));
+                names.insert(task.id(), name);
             }
             next.push((source, stamp, shared_state));
         }
         let mut loaded = HashMap::new();
         let mut failures = Vec::new();
-        while let Some(ended) = loading.join_next().await {
-            let (name, module) = ended.map_err(|error| RuntimeError::Config(format!("loading failed: {error}")))?;
+        while let Some(ended) = loading.join_next_with_id().await {
+            let Some(name) = names.remove(&id_of(&ended)) else { continue };
             let had_failed = self.get(&name).is_some_and(|slot| matches!(slot.state, State::Failed));
-            match module {
+            match outcome(&name, ended) {
                 Ok(module) => drop(loaded.insert(name, State::Ready(shelf.looked_after(module)))),
                 Err(error) if had_failed => {
                     log((name.clone(), error));
