@@ -225,7 +225,8 @@ struct Memory {
     pool: Arc<Pool>,
 }
 
-// SAFETY: see `Memories`.
+// SAFETY: the slot belongs to the memory until it is dropped, and never moves. Only its first `size` bytes can be accessed: growing
+// makes more of the reservation accessible, up to `capacity`, and nothing of the guard.
 unsafe impl LinearMemory for Memory {
     fn byte_size(&self) -> usize {
         self.size

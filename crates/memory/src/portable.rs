@@ -121,7 +121,8 @@ struct Memory {
     capacity: usize,
 }
 
-// SAFETY: see `Once`.
+// SAFETY: the region belongs to the memory until it is dropped, and never moves. Only its first `size` bytes can be accessed: growing
+// makes more of the reservation accessible, up to `capacity`, and nothing of the guard.
 unsafe impl LinearMemory for Memory {
     fn byte_size(&self) -> usize {
         self.mapping.size.load(Ordering::Relaxed)

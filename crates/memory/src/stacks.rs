@@ -70,7 +70,8 @@ impl Stack {
     }
 }
 
-// SAFETY: see `Stacks`.
+// SAFETY: the region is mapped until the stack is dropped. The stack grows down from its end, and the lowest page, the guard, is never
+// made accessible.
 unsafe impl StackMemory for Stack {
     fn top(&self) -> *mut u8 {
         self.start().wrapping_add(self.length())

@@ -154,7 +154,7 @@ pub(super) fn refuse_others(file: &File, rights: u32, trusted: &Trusted) -> io::
     }
     // SAFETY: the owner is in the descriptor, which lives.
     if !unsafe { trusted.has(owner) } {
-        // SAFETY: as above.
+        // SAFETY: the owner is a valid identifier in the descriptor, which is freed when this function returns.
         let owner = unsafe { shown(owner) }?;
         return Err(denied(&format!("it belongs to {owner}; choose a folder below your own")));
     }
@@ -184,7 +184,7 @@ pub(super) fn refuse_others(file: &File, rights: u32, trusted: &Trusted) -> io::
         // SAFETY: the identifier is in the descriptor, which lives. The owner has the rights of `OWNER RIGHTS`.
         let is_trusted = unsafe { trusted.has(account) || IsWellKnownSid(account, WinCreatorOwnerRightsSid) != 0 };
         if mask & rights != 0 && !is_trusted {
-            // SAFETY: as above.
+            // SAFETY: the identifier is that of the entry, in the descriptor, which is freed when this function returns.
             let account = unsafe { shown(account) }?;
             return Err(denied(&format!("{account} may write to it or replace it; choose a folder below your own")));
         }
