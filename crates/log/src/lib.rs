@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use thiserror::Error;
 use tracing::level_filters::LevelFilter;
 use tracing::subscriber::Interest;
-use tracing::{Metadata, Subscriber};
+use tracing::{Level, Metadata, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::{Context, Filter, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
@@ -23,6 +23,10 @@ pub use stderr::start;
 
 /// Target of access lines. A switch of their own controls them, and the level does not.
 const ACCESS: &str = "access";
+
+/// Target of a library that reports each of its ten attempts to reach a store. The service logs the request that failed after them, so
+/// the attempts are for debugging.
+const ATTEMPTS: &str = "object_store::client::retry";
 
 /// A level or a format that does not exist.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -84,5 +88,6 @@ where
 type OutputLayer<S> = Box<dyn Layer<S> + Send + Sync>;
 
 fn shows(level: LevelFilter, metadata: &Metadata<'_>) -> bool {
-    metadata.target() == ACCESS || *metadata.level() <= level
+    let own = if metadata.target() == ATTEMPTS { Level::DEBUG } else { *metadata.level() };
+    metadata.target() == ACCESS || own <= level
 }

@@ -144,6 +144,7 @@ mod tests {
         .unwrap();
         tracing::info!(module = "shop", answer = 42_u64, "one");
         tracing::debug!("beneath the level");
+        tracing::info!(target: "object_store::client::retry", "an attempt");
         tracing::warn!(yes = true, "two");
         assert_eq!(woken.load(Ordering::Relaxed), 1, "once until the records are taken");
         let records = listener.take();
