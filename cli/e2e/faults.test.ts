@@ -125,7 +125,7 @@ describe("one after another", () => {
     const url = encodeURIComponent("http://169.254.169.254/latest/meta-data");
     const answer = await send(server.base, { path: path(`/call/1?url=${url}`) });
     expect(answer.json()).toMatchObject({ code: "refused" });
-    await expect.poll(server.errors).toContain("neither in [sidecars] nor in [outbound] allow");
+    await expect.poll(server.errors).toContain("it must be in `outbound.allow`");
   });
 
   test("a sidecar that is away makes /health degraded, and nothing else", async () => {

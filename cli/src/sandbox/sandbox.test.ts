@@ -60,7 +60,7 @@ describe("a script's value", () => {
     await using sandbox = await made({});
     const source = "fetch('http://192.0.2.1/').catch((error) => error.message)";
     expect(resultOf(await sandbox.evaluate(source, {}))).toBe(
-      "fetch failed: http://192.0.2.1 is refused: it is not in `outbound.allow` of the sandbox",
+      "fetch failed: http://192.0.2.1 is refused: it must be in `outbound.allow`, unless it is a sidecar",
     );
   });
 

@@ -12,7 +12,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum SendError {
     /// The destination is neither a sidecar nor an allowed host. Nothing was sent.
-    #[error("{destination} is refused: it is neither in [sidecars] nor in [outbound] allow of tenon.toml")]
+    #[error("{destination} is refused: it must be in `outbound.allow`, unless it is a sidecar")]
     Refused {
         /// Scheme, host and port.
         destination: String,
@@ -20,8 +20,8 @@ pub enum SendError {
     /// An allowed host name resolves to an address inside. A name permits only a public service, because its owner
     /// decides where it leads. Nothing was sent.
     #[error(
-        "{host} is refused: it leads to {address}, which is not public; add that address to [outbound] allow in \
-         tenon.toml if the host is meant to be inside"
+        "{host} is refused: it leads to {address}, which is not public; add that address to \
+         `outbound.allow` if the host is meant to be inside"
     )]
     PrivateAddress {
         /// The host name.

@@ -160,10 +160,7 @@ async fn every_other_destination_is_refused() {
         assert!(matches!(error, SendError::Refused { .. }), "{uri}: {error}");
     }
     let error = send(&transport, get("http://10.0.0.1/?token=secret")).await.map(drop).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "http://10.0.0.1 is refused: it is neither in [sidecars] nor in [outbound] allow of tenon.toml"
-    );
+    assert_eq!(error.to_string(), "http://10.0.0.1 is refused: it must be in `outbound.allow`, unless it is a sidecar");
 }
 
 #[tokio::test]
@@ -178,7 +175,7 @@ async fn an_allowed_name_does_not_lead_inside() {
     let (name, inside) = (format!("127.1:{port}"), format!("http://127.1:{port}/x"));
     let error = text(&allowed(vec![name.clone()]), &inside).await.unwrap_err();
     assert!(matches!(error, SendError::PrivateAddress { .. }), "{error}");
-    assert!(error.to_string().contains("add that address to [outbound] allow"), "{error}");
+    assert!(error.to_string().contains("add that address to `outbound.allow`"), "{error}");
     let error = text(&allowed(vec![name.clone(), "127.0.0.1:1".to_string()]), &inside).await.unwrap_err();
     assert!(matches!(error, SendError::PrivateAddress { .. }), "another port of that address: {error}");
     assert_eq!(text(&allowed(vec![name, format!("127.0.0.1:{port}")]), &inside).await.unwrap(), "/x");
