@@ -220,7 +220,7 @@ test("a change of tenon.toml takes effect without a dropped request", { timeout:
   // A file that cannot be served leaves the old one serving.
   await writeFile(file, `${changed}\n[modules.broken]\nsource = "tenon.toml"\n`);
   await expect.poll(health, { timeout: 20_000 }).toMatchObject({ status: "degraded", reload: "failed" });
-  await expect.poll(() => running.errors()).toContain("the former configuration goes on serving");
+  await expect.poll(() => running.errors()).toContain("still serving the previous configuration");
   await writeFile(file, `${changed}\nnonsense\n`);
   await expect.poll(() => running.errors(), { timeout: 20_000 }).toContain("nonsense");
   expect((await ask("spy", "/env?name=MODE")).json()).toBe("changed");

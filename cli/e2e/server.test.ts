@@ -232,7 +232,7 @@ test("it handles messages, runs jobs, and takes another configuration over witho
   );
   expect(server.errors()).toContain("is needed for limits.max_queued");
   expect(await ask("/run/app/who")).toEqual(["next", secrets.APP_KEY.length]);
-  await reload(JSON.stringify({ ...next, isolation: "none" }), "the former configuration goes on serving");
+  await reload(JSON.stringify({ ...next, isolation: "none" }), "still serving the previous configuration");
   expect(await ask("/run/app/who")).toEqual(["next", secrets.APP_KEY.length]);
   isOver = true;
   await asking;

@@ -126,7 +126,7 @@ async function reload(live: Live, runtime: Runtime, terminal: Terminal): Promise
   } catch (error) {
     runtime.noteFailedUpdate();
     tell(error, terminal);
-    terminal.note("Reload", "failed: the former configuration goes on serving");
+    terminal.note("Reload", "failed: still serving the previous configuration");
   }
 }
 

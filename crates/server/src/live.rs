@@ -50,7 +50,7 @@ impl Live {
         if let Err(error) = self.change().await {
             self.runtime.note_failed_update();
             tracing::error!("{error}");
-            note("Reload", "failed: the former configuration goes on serving");
+            note("Reload", "failed: still serving the previous configuration");
         }
     }
 

@@ -18,7 +18,7 @@ pub enum Error {
         message: String,
     },
     /// The text has more than one statement.
-    #[error("one statement at a time")]
+    #[error("the text must be one statement")]
     Several,
     /// The text has only blanks and comments.
     #[error("there is no statement in this text")]

@@ -73,7 +73,7 @@ impl Encoder {
         self.writer.bytes
     }
 
-    /// A call into the guest.
+    /// Notes a call into the guest.
     pub fn enter(&mut self, method: &str, path: &str, headers: Fields<'_>, body: Option<&[u8]>) {
         let writer = &mut self.writer;
         writer.kind(ENTER);
@@ -83,45 +83,45 @@ impl Encoder {
         writer.optional_data(body);
     }
 
-    /// The end of such a call.
+    /// Notes the end of such a call.
     pub fn leave(&mut self, status: u16, headers: Fields<'_>, body: Option<&[u8]>) {
         self.writer.kind(LEAVE);
         response(&mut self.writer, status, headers, body);
     }
 
-    /// The end of such a call by a trap.
+    /// Notes the end of such a call by a trap.
     pub fn trap(&mut self, text: &str) {
         self.writer.kind(TRAP);
         self.writer.text(text.as_bytes());
     }
 
-    /// A value of the monotonic clock.
+    /// Notes a value of the monotonic clock.
     pub fn monotonic(&mut self, now: u64) {
         self.writer.kind(MONOTONIC);
         self.writer.difference(self.times.monotonic, now);
         self.times.monotonic = now;
     }
 
-    /// A value of the wall clock.
+    /// Notes a value of the wall clock.
     pub fn wall(&mut self, now: u64) {
         self.writer.kind(WALL);
         self.writer.difference(self.times.wall, now);
         self.times.wall = now;
     }
 
-    /// Random bytes.
+    /// Notes random bytes.
     pub fn random_bytes(&mut self, bytes: &[u8]) {
         self.writer.kind(RANDOM_BYTES);
         self.writer.data(bytes);
     }
 
-    /// A random number.
+    /// Notes a random number.
     pub fn random_number(&mut self, number: u64) {
         self.writer.kind(RANDOM_NUMBER);
         self.writer.fixed(&number.to_le_bytes());
     }
 
-    /// The environment.
+    /// Notes the environment.
     pub fn environment<'a>(&mut self, count: usize, variables: impl Iterator<Item = (&'a str, &'a str, bool)>) {
         self.writer.kind(ENVIRONMENT);
         self.writer.number(count as u64);
@@ -133,7 +133,7 @@ impl Encoder {
         }
     }
 
-    /// The start of a call.
+    /// Notes the start of a call.
     pub fn start(&mut self, number: u32, call: &Call) {
         let writer = &mut self.writer;
         writer.kind(match call.streamed {
@@ -150,32 +150,32 @@ impl Encoder {
         writer.number(call.max_bytes.into());
     }
 
-    /// A wait.
+    /// Notes a wait.
     pub fn wait(&mut self, timeout: u32, has_any: bool) {
         self.writer.kind(if has_any { WAIT } else { WAIT_FOR_NOTHING });
         self.writer.number(timeout.into());
     }
 
-    /// A look for a call that has ended, of which there is none.
+    /// Notes a look for a call that has ended, of which there is none.
     pub fn take_nothing(&mut self) {
         self.writer.kind(TAKE_NOTHING);
     }
 
-    /// A call that has ended with a response.
+    /// Notes a call that has ended with a response.
     pub fn take(&mut self, number: u32, status: u16, headers: Fields<'_>, body: Option<&[u8]>) {
         self.writer.kind(TAKE);
         self.writer.number(number.into());
         response(&mut self.writer, status, headers, body);
     }
 
-    /// A call that has failed.
+    /// Notes a call that has failed.
     pub fn take_failed(&mut self, number: u32, reason: Reason, detail: &str) {
         self.writer.kind(TAKE_FAILED);
         self.writer.number(number.into());
         failure(&mut self.writer, reason, detail);
     }
 
-    /// A look for a stream.
+    /// Notes a look for a stream.
     pub fn ready(&mut self, number: Option<u32>) {
         match number {
             Some(number) => {
@@ -186,27 +186,27 @@ impl Encoder {
         }
     }
 
-    /// A piece of a streamed response.
+    /// Notes a piece of a streamed response.
     pub fn read(&mut self, number: u32, bytes: &[u8]) {
         self.writer.kind(READ);
         self.writer.number(number.into());
         self.writer.data(bytes);
     }
 
-    /// A read without a piece: false when there may be one later, true at the end.
+    /// Notes a read without a piece: false when there may be one later, true at the end.
     pub fn read_nothing(&mut self, number: u32, is_end: bool) {
         self.writer.kind(if is_end { READ_END } else { READ_LATER });
         self.writer.number(number.into());
     }
 
-    /// A read of a response that broke off.
+    /// Notes a read of a response that broke off.
     pub fn read_failed(&mut self, number: u32, reason: Reason, detail: &str) {
         self.writer.kind(READ_FAILED);
         self.writer.number(number.into());
         failure(&mut self.writer, reason, detail);
     }
 
-    /// A piece of a streamed request, and how much of it the host took.
+    /// Notes a piece of a streamed request, and how much of it the host took.
     pub fn write(&mut self, number: u32, piece: Option<&[u8]>, taken: Option<u32>) {
         self.writer.kind(WRITE);
         self.writer.number(number.into());
@@ -214,25 +214,25 @@ impl Encoder {
         self.writer.number(taken.map_or(0, |taken| u64::from(taken) + 1));
     }
 
-    /// The end of a call that nobody wants.
+    /// Notes the end of a call that nobody wants.
     pub fn cancel(&mut self, number: u32) {
         self.writer.kind(CANCEL);
         self.writer.number(number.into());
     }
 
-    /// A text for the log.
+    /// Notes a text for the log.
     pub fn log(&mut self, is_error: bool, text: &[u8]) {
         self.writer.kind(if is_error { LOG_ERROR } else { LOG });
         self.writer.data(text);
     }
 
-    /// The end of the guest in the function that it has called.
+    /// Notes the end of the guest in the function that it has called.
     pub fn refused(&mut self, text: &str) {
         self.writer.kind(REFUSED);
         self.writer.text(text.as_bytes());
     }
 
-    /// Any event.
+    /// Notes any event.
     pub fn event(&mut self, event: &Event) {
         match event {
             Event::Enter(Request { method, path, headers, body }) => {

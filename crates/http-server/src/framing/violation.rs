@@ -30,7 +30,7 @@ pub(super) enum Violation {
     #[error("a field's name resembles that of a framing field")]
     Lookalike,
     /// RFC 9110, section 8.6.
-    #[error("the Content-Length is not a number")]
+    #[error("the Content-Length must be a number")]
     ContentLength,
     /// RFC 9110, section 8.6.
     #[error("there is more than one Content-Length")]
@@ -42,7 +42,7 @@ pub(super) enum Violation {
     #[error("there are both a Content-Length and a Transfer-Encoding")]
     BothLengths,
     /// Section 7.1.
-    #[error("a chunk's size is not a hexadecimal number")]
+    #[error("a chunk's size must be a hexadecimal number")]
     ChunkSize,
     /// Section 7.1.1.
     #[error("a chunk's extension is malformed")]

@@ -205,7 +205,7 @@ impl Egress {
         let limit = limits.max_outbound_body_bytes;
         match length {
             Some(length) if length > limit => {
-                let why = format!("an outbound body is at most {limit} bytes long (max_outbound_body_bytes)");
+                let why = format!("an outbound body must be at most {limit} bytes long (max_outbound_body_bytes)");
                 Err(Refusal { code: Error::HttpRequestBodySize(Some(length)), why })
             }
             _ => Ok(()),

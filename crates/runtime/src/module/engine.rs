@@ -23,14 +23,14 @@ const EPOCH: Duration = Duration::from_millis(5);
 /// megabytes each. More modules than this take turns with them.
 const WAITING: usize = 32;
 
-/// The engine, and the places for instances.
+/// The engine, with the pools of its memories, stacks and permits.
 #[derive(Clone)]
 pub(crate) struct SharedEngine {
     pub(crate) engine: Engine,
     pub(crate) memories: Memories,
     pub(crate) stacks: Stacks,
     pub(crate) slots: Arc<Slots>,
-    /// The places of instances that were restored and wait for the next request to their module.
+    /// Permits of restored instances, which wait for the next request to their module.
     pub(crate) restored: Arc<Slots>,
     pub(crate) clock: Arc<Clock>,
     /// The engine of services, once there is one.

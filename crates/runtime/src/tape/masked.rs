@@ -367,7 +367,7 @@ impl Masking<'_> {
         [name, quote, &self.placeholders.of(plain), quote].concat()
     }
 
-    /// Masks members of a body in JSON. One that says that it is JSON, or begins like it, and is not cannot be masked.
+    /// Masks members of a JSON body. Fails when a body is declared as JSON, or begins like it, and cannot be parsed.
     fn members(&mut self, body: &mut [u8], is_json: bool) -> Result<(), &'static str> {
         if self.list.pointers.is_empty() || body.is_empty() {
             return Ok(());

@@ -149,7 +149,7 @@ fn character(bytes: &[u8]) -> usize {
     (2..=most).find(|length| std::str::from_utf8(&bytes[..*length]).is_ok()).unwrap_or(1)
 }
 
-/// A character of as many bytes.
+/// Returns another character of `length` bytes.
 fn of_character(bytes: &[u8], length: usize, stream: &mut Stream) -> Vec<u8> {
     let first = match length {
         2 => 0xe0,

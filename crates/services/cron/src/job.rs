@@ -100,7 +100,7 @@ pub(super) fn declared_from_json(value: &Value, text: &[u8]) -> Result<(String, 
     let owner = owner.ok_or("`owner` must be the name of a project")?;
     let Declared { jobs } = serde_json::from_slice(text).map_err(|_| "`jobs` must be a list")?;
     if jobs.len() > MAX_JOBS {
-        return Err(format!("a project has at most {MAX_JOBS} jobs"));
+        return Err(format!("a project must have at most {MAX_JOBS} jobs"));
     }
     let read = |job: Box<RawValue>| Job::new(Given::of_text(job.get().as_bytes())?);
     let jobs: Vec<Job> = jobs.into_iter().map(read).collect::<Result<_, _>>()?;

@@ -82,7 +82,7 @@ impl Metadata {
 }
 
 fn wrong() -> Problem {
-    Problem::bad_request("each name and value of metadata must be printable ASCII, and be there once")
+    Problem::bad_request("each name and value of metadata must be printable ASCII, and occur once")
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ impl NewMessage {
             return Err(Problem::bad_request("`messages` must be a list"));
         };
         if messages.len() > MAX_MESSAGES {
-            return Err(Problem::bad_request(format!("a request has at most {MAX_MESSAGES} messages")));
+            return Err(Problem::bad_request(format!("a request must have at most {MAX_MESSAGES} messages")));
         }
         let texts: Texts = serde_json::from_slice(text).map_err(|_| no_body())?;
         let bodies = texts.messages.into_iter().map(|message| message.body);

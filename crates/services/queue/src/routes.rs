@@ -149,7 +149,9 @@ fn check_name(name: String) -> Result<String, Problem> {
     if is_name {
         Ok(name)
     } else {
-        Err(Problem::bad_request("the name of a queue is 1 to 64 letters, digits, _ and -, and .dead behind it"))
+        Err(Problem::bad_request(
+            "the name of a queue must be 1 to 64 letters, digits, _ and -, or such a name and .dead",
+        ))
     }
 }
 

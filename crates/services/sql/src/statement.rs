@@ -51,7 +51,10 @@ impl Statement {
             Some(_) => return Err(Problem::bad_request("`params` must be a list")),
         };
         if params.len() > limits.max_params {
-            return Err(Problem::bad_request(format!("a statement has at most {} parameters", limits.max_params)));
+            return Err(Problem::bad_request(format!(
+                "a statement must have at most {} parameters",
+                limits.max_params
+            )));
         }
         let expected_rows = match object.remove("expect") {
             None | Some(Value::Null) => None,
@@ -102,7 +105,10 @@ impl Statement {
             return Err(Problem::bad_request("`statements` must be a list"));
         };
         if statements.len() > limits.max_statements {
-            return Err(Problem::bad_request(format!("a batch has at most {} statements", limits.max_statements)));
+            return Err(Problem::bad_request(format!(
+                "a batch must have at most {} statements",
+                limits.max_statements
+            )));
         }
         statements.into_iter().map(|statement| Self::from_json(statement, limits)).collect()
     }

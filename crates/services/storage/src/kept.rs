@@ -45,8 +45,7 @@ impl Kept {
             if !is_metadata && !is_kept(name) {
                 continue;
             }
-            let wrong =
-                || Problem::bad_request(format!("the header {name} must be printable ASCII, and be there once"));
+            let wrong = || Problem::bad_request(format!("the header {name} must be printable ASCII, and occur once"));
             let text = value.to_str().map_err(|_| wrong())?;
             if name == CONTENT_TYPE.as_str() {
                 kept.content_type = text.to_owned();

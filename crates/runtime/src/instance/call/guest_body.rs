@@ -84,7 +84,7 @@ impl GuestBody {
         }
     }
 
-    /// Reports whether the guest has been waited for too long.
+    /// Reports whether the guest has written nothing for longer than its time limit.
     fn has_stalled(&mut self, cx: &mut Context<'_>) -> bool {
         let timeout = self.timeout;
         let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(timeout)));

@@ -32,7 +32,7 @@ impl Problem {
 
     /// 400 for a request without a `Host`, or with two (RFC 9112, section 3.2). The connection closes.
     pub fn no_host() -> Self {
-        Self::bad_request("a request names its host once, in the header `Host`")
+        Self::bad_request("a request must name its host once, in the header `Host`")
             .with_header(CONNECTION, HeaderValue::from_static("close"))
     }
 

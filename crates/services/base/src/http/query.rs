@@ -6,7 +6,7 @@ use super::problem::Problem;
 
 /// Decodes `%XX`, once. A lone `%` is an error.
 pub fn decode(text: &str) -> Result<Vec<u8>, Problem> {
-    let wrong = || Problem::bad_request("the URL has a % without two hexadecimal digits behind it");
+    let wrong = || Problem::bad_request("each % of the URL must have two hexadecimal digits after it");
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {

@@ -86,7 +86,7 @@ fn sentinels(rest: &str, tls: bool) -> Result<SentinelAddress, String> {
     Ok(SentinelAddress {
         sentinels: addresses(hosts, SENTINEL_PORT, tls).map_err(wrong)?,
         master: text(master).map_err(wrong)?,
-        database: database.parse().map_err(|_| wrong("the database is not a number"))?,
+        database: database.parse().map_err(|_| wrong("the database must be a number"))?,
         tls,
         login,
         sentinel_login,
@@ -97,9 +97,7 @@ fn cluster(rest: &str, tls: bool) -> Result<ClusterAddress, String> {
     let wrong = |why: &str| format!("{why}: write redis+cluster://host:6379,host2:6379");
     let Parts { login, hosts, path, parameters } = Parts::of(rest).map_err(wrong)?;
     if !["", "0"].contains(&path) || !parameters.is_empty() {
-        return Err(wrong(
-            "the URL of a cluster has something behind its hosts, and a cluster has only the database 0",
-        ));
+        return Err(wrong("the URL of a cluster must end after its hosts, because a cluster has only the database 0"));
     }
     Ok(ClusterAddress { nodes: addresses(hosts, PORT, tls).map_err(wrong)?, tls, login })
 }

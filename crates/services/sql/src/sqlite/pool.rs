@@ -207,7 +207,7 @@ impl Pooled {
         self.connection().is_over()
     }
 
-    /// Sets the time at which statements are interrupted to that of one request from now on.
+    /// Sets the time at which statements are interrupted: the time limit of a request from now on.
     pub(crate) fn set_timeout(&mut self) {
         self.set_deadline(Instant::now() + self.pool.0.timeout);
     }

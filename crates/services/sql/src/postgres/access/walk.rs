@@ -160,7 +160,7 @@ impl<'a> Walk<'a> {
                 let calls = fields["functions"].items();
                 let is_call = |item: &Tree<'_>| item["List"]["items"][0].get("FuncCall").is_some();
                 if !calls.iter().all(is_call) {
-                    return refuse("what stands behind FROM is not understood");
+                    return refuse("the item after FROM is not understood");
                 }
                 self.fields(kind, fields, &[])
             }
