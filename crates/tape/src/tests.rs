@@ -204,15 +204,17 @@ const FOLDER: &str = "TENON_TAPE_FOLDER";
 #[cfg(unix)]
 #[ignore = "the tests below run it in a process of its own"]
 fn writes_until_it_is_killed() {
+    use std::io::Write;
     let path = std::env::var_os(FOLDER).unwrap();
     let mut folder = TapeFolder::open(path.as_ref(), 200_000, None).unwrap();
     for number in 0_u64.. {
         let body = vec![7; if number.is_multiple_of(3) { 40_000 } else { 100 }];
         let tape = Tape { meta: Meta { time: number * 1_000_000, ..meta() }, events: vec![Event::Log(false, body)] };
-        match folder.write(&tape.meta, &tape.file()) {
-            Ok(_) => println!("written"),
-            Err(error) => println!("refused: {error}"),
-        }
+        let line = match folder.write(&tape.meta, &tape.file()) {
+            Ok(_) => "written".to_owned(),
+            Err(error) => format!("refused: {error}"),
+        };
+        writeln!(std::io::stdout(), "{line}").unwrap();
     }
 }
 
@@ -240,7 +242,7 @@ fn killed(path: &std::path::Path, shell: &str, lines: usize) -> Vec<String> {
 fn whole_tapes(path: &std::path::Path) -> usize {
     let folder = TapeFolder::open(path, 200_000, None).unwrap();
     let read = |file: crate::Listed| Tape::read(&folder.read(&file.name).unwrap()).unwrap();
-    folder.files().map(read).count()
+    folder.files().map(read).collect::<Vec<_>>().len()
 }
 
 #[test]

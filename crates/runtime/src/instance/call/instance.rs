@@ -55,6 +55,7 @@ pub(crate) struct Instance {
     slot: SlotPermit,
 }
 
+#[expect(clippy::large_enum_variant, reason = "nearly every instance has the largest")]
 pub(super) enum Exports {
     Direct(DirectExports),
     WasiHttp(Proxy),
