@@ -194,6 +194,20 @@ describe("packages", () => {
     expect(code).not.toContain("not this");
   });
 
+  test("one that the SDK has beside itself, too, is the project's", async () => {
+    const database = ["Adapter", "Introspector", "QueryCompiler"].flatMap((name) => [
+      `Postgres${name}`,
+      `Sqlite${name}`,
+    ]);
+    const classes = [...database, "CompiledQuery"].map((name) => `export class ${name} { copy = "the project's" }`);
+    const { code } = await bundledWith(using("TenonDialect", 'import { TenonDialect } from "@tenon/sdk/kysely";'), {
+      "kysely/package.json": '{"name":"kysely","type":"module","main":"index.js"}',
+      "kysely/index.js": classes.join("\n"),
+    });
+    expect(code).toContain("the project's");
+    expect(code).not.toContain("pg_advisory");
+  });
+
   test("one that needs another which only Node can have is taken in its form for browsers, too", async () => {
     const { code } = await bundledWith(using("outer", 'import { outer } from "outer";'), {
       "outer/package.json": '{"name":"outer","exports":{"browser":"./browser.js","default":"./node.js"}}',

@@ -28,6 +28,7 @@ import { LinkedModules } from "./linked.ts";
 import type { Lookups } from "./lookups.ts";
 import { nodeGlobals, nodeGlobalsModule } from "./node-globals.ts";
 import { nodeModules } from "./node-modules.ts";
+import { sdkPeers } from "./sdk-peers.ts";
 import { sources } from "./sources.ts";
 
 /** A handler and all it imports as one ES module, on disk with its source map beside it. */
@@ -203,6 +204,7 @@ async function bundleOnce(
       ...(lookups === undefined ? [] : [lookups.plugin]),
       engineModule(host),
       isolateProgram,
+      sdkPeers(project.folder),
       ...forms,
       nodeModules(injections),
       intl(injections, project.folder),
