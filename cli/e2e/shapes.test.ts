@@ -1,6 +1,34 @@
 /**
  * Five shapes of app, from the documentation alone: an API over SQL (`examples/realworld`, with its own tests), and four in
  * `fixtures/shapes`. The three of Hono are as their authors have them, and become projects of Tenon by `tenon init`.
+ *
+ * The faults that such apps once met have tests of their own:
+ *
+ * | fault | test |
+ * |---|---|
+ * | a client or a module ends the host process | `handle.test.ts`, `recipes.test.ts` |
+ * | undeclared members are sent | `ts-sdk/src/app/answers.test.ts`, `guest/src/platform/json-writer.test.ts`, `dev.test.ts` |
+ * | a forgotten `await` is silent | `ts-sdk/test/types.test.ts`, `ts-sdk/src/app/answers.test.ts`, `guest/src/entry/rejections.test.ts`, `thrown.test.ts` |
+ * | `:name` and `*` in a path never match | `ts-sdk/src/routing/rest.test.ts`, `declarations.test-d.ts` beside it |
+ * | `tenon schema` fails where a build works | `ts-sdk/src/openapi/loader.test.ts`, `cli/src/commands/schema.test.ts` |
+ * | rows lose columns of one name | `cli/test/services/sql.test.ts`, `ts-sdk/src/outbound/values.test.ts` |
+ * | old versions of Node | `old-node.test.ts` |
+ * | a sidecar listens for everybody without a token | `cli/test/services/http.test.ts` |
+ * | stacks in the log | `stacks.test.ts`, `crates/engine/tests/positions.test.ts` |
+ * | passwords | `ts-sdk/src/password/password.test.ts` |
+ * | a page in one call, sidecars in tests | `ts-sdk/src/outbound/page.test.ts`, `ts-sdk/src/testing/sidecars.test.ts` |
+ * | headers, groups with placeholders, rules of fields | `ts-sdk/src/app/header-input.test.ts`, `group-path.test.ts`, `ts-sdk/src/schema/rules.test.ts` |
+ * | several answers, errors, documents of middleware | `ts-sdk/src/app/answers.test.ts`, `on-invalid.test.ts` |
+ * | tokens | `ts-sdk/src/middleware/sign-jwt.test.ts` |
+ * | `.env`, migrations and core modules | `dev-missing.test.ts` |
+ * | 400, 414 and 431 of the parser; a body that is too large | `refusals.test.ts`, `faults.test.ts` |
+ * | stores in place of sidecars, tables in variables | `cli/src/project/config.test.ts`, `sidecar-texts.test.ts` |
+ * | circular imports | `ts-sdk/src/import-circle.test.ts` |
+ * | the page of a request, the page of an error | `dev-page.test.ts`, `thrown.test.ts` |
+ * | PostgreSQL's roles and addresses | `cli/test/services/access.test.ts`, `crates/services/base/src/postgres_reason.rs` |
+ * | names of tagged variants | `ts-sdk/src/schema/shapes.test.ts` |
+ * | ORMs, drizzle-kit's files | `orm.test.ts`, `crates/jobs/src/script/tests.rs` |
+ * | what the compiler refuses, its cost, and sizes | `ts-sdk/src/completed.test-d.ts`, `ts-sdk/test/types.test.ts`, `runtime-half.test.ts` |
  */
 import { spawn } from "node:child_process";
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
