@@ -93,6 +93,7 @@ async function prepareConduit(): Promise<void> {
     "src/db/index.ts:1: better-sqlite3 opens a database, which a component cannot: use @tenon/sdk",
   );
   expect(said).toContain("drizzle.config.ts: `tenon migrate --folder drizzle` applies the files of drizzle-kit");
+  expect(said).toContain("  cp .env.example .env     # and fill it in\n");
   await writeFile(module, now);
   await Promise.all([build("conduit"), run("conduit", "migrate", "--folder", "drizzle")]);
 }

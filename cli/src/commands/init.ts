@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
 import { packageManager } from "../project/package-manager.ts";
@@ -29,6 +30,8 @@ export function initCommand(program: Command): void {
     for (const { place, problem } of done.findings) terminal.say(`warning: ${place}: ${problem}`);
     const manager = packageManager();
     const run = manager === "pnpm" ? "pnpm exec" : "npx";
-    terminal.note("App", `${done.app}\n\nNext:\n  ${manager} install\n  ${run} tenon dev`);
+    const copies = existsSync(".env.example") && !existsSync(".env");
+    const copy = copies ? "\n  cp .env.example .env     # and fill it in" : "";
+    terminal.note("App", `${done.app}\n\nNext:\n  ${manager} install${copy}\n  ${run} tenon dev`);
   });
 }
