@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -124,4 +124,18 @@ test("other files beside it are not told", async () => {
   write("lib/a.js", "y");
   await expect.poll(() => [...told], { timeout: 5000 }).toContain("lib/a.js");
   expect([...told]).toEqual(["lib/a.js"]);
+});
+
+test("a link to a file that has links is no change of it", async () => {
+  make("store", "lib");
+  write("store/a.js");
+  linkSync(at("store/a.js"), at("lib/a.js"));
+  write("lib/b.js");
+  watched.watch([at("lib/a.js"), at("lib/b.js")], Date.now() + 1_000);
+  linkSync(at("store/a.js"), at("store/other.js"));
+  // All files are compared after an event.
+  write("lib/b.js", "y");
+  await expect.poll(() => [...told]).toEqual(["lib/b.js"]);
+  write("lib/a.js", "y");
+  await expect.poll(() => [...told].sort()).toEqual(["lib/a.js", "lib/b.js"]);
 });

@@ -147,9 +147,11 @@ interface Mark {
 function markOf(path: string): Mark {
   const found = statOf(path);
   if (found === undefined) return { text: "", isFile: false, changedAt: 0 };
-  const { dev, ino, size, mtimeMs, ctimeMs } = found;
+  const { dev, ino, nlink, size, mtimeMs, ctimeMs } = found;
   if (!found.isFile()) return { text: `${dev} ${ino}`, isFile: false, changedAt: 0 };
-  return { text: `${dev} ${ino} ${size} ${mtimeMs} ${ctimeMs}`, isFile: true, changedAt: ctimeMs };
+  // Each new link of a file changes its ctime: pnpm links the files of its store into every project.
+  const changedAt = nlink > 1 ? mtimeMs : ctimeMs;
+  return { text: `${dev} ${ino} ${size} ${mtimeMs} ${changedAt}`, isFile: true, changedAt };
 }
 
 /** Which folder a path means. */
