@@ -40,6 +40,10 @@ test("it starts without .env, says what is missing, and takes the file when it c
   await writeFile(join(at, ".env"), "MISSING_KEY=twelve-bytes\n");
   await expect.poll(() => status("/secret"), { timeout: 60_000 }).toBe(200);
   expect(await status("/users")).toBe(500);
+  // The engine has left the handler when the sidecar answers.
+  await terminal.sees(
+    /SidecarError: db: it answered 400: no such table: users .*\n +at async [^\n]*\(src\/handler\.ts:5:\d+\)/,
+  );
   expect(spawnSync(process.execPath, [tenon, "migrate"], { cwd: at, encoding: "utf8" }).status).toBe(0);
   expect(await status("/users")).toBe(200);
 });
