@@ -69,16 +69,12 @@ JSModuleDef *load_given_module(JSContext *ctx, const char *name) {
   return module;
 }
 
-// evaluate(source, name, modules): [promise, namespace] of a module; throws when it cannot be parsed, or imports another module. It has
-// a default export in any case: without one of its own, the value of its last expression.
-static JSValue evaluate(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
+JSValue evaluate_module(JSContext *ctx, JSValueConst text, JSValueConst named) {
   size_t length;
-  const char *source = JS_ToCStringLen(ctx, &length, argv[0]);
-  const char *name = source ? JS_ToCString(ctx, argv[1]) : NULL;
+  const char *source = JS_ToCStringLen(ctx, &length, text);
+  const char *name = source ? JS_ToCString(ctx, named) : NULL;
   JSValue compiled = JS_EXCEPTION;
   if (name) {
-    JS_FreeValue(ctx, given);
-    given = JS_DupValue(ctx, argv[2]);
     compiled = JS_Eval(ctx, source, length, name, JS_EVAL_TYPE_MODULE | JS_EVAL_FLAG_COMPILE_ONLY | JS_EVAL_FLAG_COMPLETION);
     JS_FreeCString(ctx, name);
   }
@@ -91,6 +87,13 @@ static JSValue evaluate(JSContext *ctx, JSValueConst this, int argc, JSValueCons
   if (!JS_IsException(pair[1])) return JS_NewArrayFrom(ctx, 2, pair);
   JS_FreeValue(ctx, pair[0]);
   return JS_EXCEPTION;
+}
+
+// evaluate(source, name, modules): as `evaluate_module`, with modules that it may import.
+static JSValue evaluate(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
+  JS_FreeValue(ctx, given);
+  given = JS_DupValue(ctx, argv[2]);
+  return evaluate_module(ctx, argv[0], argv[1]);
 }
 
 const JSCFunctionListEntry evaluate_functions[EVALUATE_FUNCTIONS] = {JS_CFUNC_DEF("evaluate", 3, evaluate)};

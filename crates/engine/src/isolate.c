@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "engine.h"
+#include "evaluate.h"
 
 enum {
   // Nanoseconds in a microsecond.
@@ -104,26 +105,8 @@ static char *refuse_import(JSContext *ctx, const char *base, const char *name, v
   return NULL;
 }
 
-// evaluate(source, name), inside: [promise, namespace] of a module, as `evaluate` of evaluate.c.
-static JSValue evaluate(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
-  size_t length;
-  const char *source = JS_ToCStringLen(ctx, &length, argv[0]);
-  const char *name = source ? JS_ToCString(ctx, argv[1]) : NULL;
-  JSValue compiled = JS_EXCEPTION;
-  if (name) {
-    compiled = JS_Eval(ctx, source, length, name, JS_EVAL_TYPE_MODULE | JS_EVAL_FLAG_COMPILE_ONLY | JS_EVAL_FLAG_COMPLETION);
-    JS_FreeCString(ctx, name);
-  }
-  if (source) JS_FreeCString(ctx, source);
-  if (JS_IsException(compiled)) return compiled;
-  JSModuleDef *module = JS_VALUE_GET_PTR(compiled);
-  JSValue pair[2] = {JS_EvalFunction(ctx, compiled), JS_UNDEFINED};
-  if (JS_IsException(pair[0])) return JS_EXCEPTION;
-  pair[1] = JS_GetModuleNamespace(ctx, module);
-  if (!JS_IsException(pair[1])) return JS_NewArrayFrom(ctx, 2, pair);
-  JS_FreeValue(ctx, pair[0]);
-  return JS_EXCEPTION;
-}
+// evaluate(source, name), inside: as `evaluate_module`.
+static JSValue evaluate(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) { return evaluate_module(ctx, argv[0], argv[1]); }
 
 static void forget_exception(void) { JS_FreeValue(inner_context, JS_GetException(inner_context)); }
 
