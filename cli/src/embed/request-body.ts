@@ -89,7 +89,7 @@ async function atOnce<T>(promise: Promise<T>): Promise<T | undefined> {
 
 function checked(piece: unknown, reader: BodyReader): Uint8Array {
   if (types.isUint8Array(piece)) return piece;
-  const error = new TypeError("a body consists of Uint8Arrays");
+  const error = new TypeError("a piece of a body must be a Uint8Array");
   reader.cancel(error).catch(() => {});
   throw error;
 }

@@ -52,7 +52,7 @@ test("a body that fails, or is none of bytes, or was read before", async () => {
       cancelled = reason;
     },
   });
-  await expect(runtime.fetch(post(texts))).rejects.toThrow("a body consists of Uint8Arrays");
+  await expect(runtime.fetch(post(texts))).rejects.toThrow("a piece of a body must be a Uint8Array");
   expect(cancelled).toBeInstanceOf(TypeError);
   const used = post("x");
   await runtime.fetch(used);

@@ -67,14 +67,14 @@ describe("routes that can't be", () => {
     [
       "an error status",
       () => post("/", { status: 404 } as never, anyHandler),
-      /"status" is the success status, 200 to 399, not 404/,
+      /"status" must be the success status, 200 to 399, not 404/,
     ],
     ["a body for 204", () => post("/", { status: 204, response: Body } as never, anyHandler), /status 204 has no body/],
-    ["warm that is no boolean", () => post("/", { warm: "yes" } as never, anyHandler), /"warm" is true or false/],
+    ["warm that is no boolean", () => post("/", { warm: "yes" } as never, anyHandler), /"warm" must be true or false/],
     [
       "deprecated that is no boolean",
       () => post("/", { deprecated: 1 } as never, anyHandler),
-      /"deprecated" is true or false/,
+      /"deprecated" must be true or false/,
     ],
   ])("%s", (_what, make, message) => {
     expect(loose(make)).toThrow(message);

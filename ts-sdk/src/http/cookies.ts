@@ -56,7 +56,7 @@ function setCookie(name: string, value: string, options: CookieOptions): string 
   if (!path.startsWith("/") || !ATTRIBUTE.test(path)) throw wrong('"path" begins with "/" and has no ";"');
   if (domain !== undefined && !/^[A-Za-z0-9.-]+$/.test(domain)) throw wrong('"domain" is the name of a host');
   if (sameSite === undefined) throw wrong('"sameSite" is Strict, Lax or None');
-  if (maxAge !== undefined && !Number.isSafeInteger(maxAge)) throw wrong('"maxAge" is a whole number of seconds');
+  if (maxAge !== undefined && !Number.isSafeInteger(maxAge)) throw wrong('"maxAge" must be a whole number of seconds');
   if (expires !== undefined && Number.isNaN(Number(expires))) throw wrong('"expires" is a valid Date');
   const pair = `${name}=${encodeURIComponent(value)}`;
   if (pair.length > MAX_BYTES) throw new RangeError(`cookie "${name}": is longer than ${MAX_BYTES} bytes`);

@@ -30,7 +30,7 @@ export function encodeEvent(value: unknown): Uint8Array {
   text += field("id", id);
   if (retry !== undefined) {
     if (!(Number.isSafeInteger(retry) && retry >= 0)) {
-      throw new RangeError('sse: "retry" is a whole number of milliseconds');
+      throw new RangeError('sse: "retry" must be a whole number of milliseconds');
     }
     text += `retry: ${retry}\n`;
   }
@@ -40,6 +40,6 @@ export function encodeEvent(value: unknown): Uint8Array {
 function field(name: string, value: string | number | undefined): string {
   if (value === undefined) return "";
   // A client ignores an id with U+0000.
-  if (/[\r\n\0]/.test(String(value))) throw new TypeError(`sse: "${name}" is one line, without U+0000`);
+  if (/[\r\n\0]/.test(String(value))) throw new TypeError(`sse: "${name}" must be one line, without U+0000`);
   return `${name}: ${value}\n`;
 }

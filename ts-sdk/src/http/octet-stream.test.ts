@@ -92,8 +92,8 @@ it("is sent as it is by a typed client", async () => {
 
 describe("definitions", () => {
   it.each([
-    [{ max: -1 }, 'octetStream: "max" is a number of bytes, not -1'],
-    [{ max: 1.5 }, 'octetStream: "max" is a number of bytes, not 1.5'],
+    [{ max: -1 }, 'octetStream: "max" must be a number of bytes, not -1'],
+    [{ max: 1.5 }, 'octetStream: "max" must be a number of bytes, not 1.5'],
     [{ types: ["png"] }, 'octetStream: "types" has "png", which is not a media type'],
     [{ size: 1 }, /octetStream.*size/],
   ])("%j are refused", (options, message) => {

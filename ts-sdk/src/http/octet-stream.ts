@@ -43,7 +43,7 @@ export function octetStream(options: OctetStreamOptions = {}): OctetStreamSchema
   refuseUnknown("octetStream", options, ["max", "types"]);
   const { max = Number.POSITIVE_INFINITY, types = [] } = options;
   if (options.max !== undefined && !(Number.isInteger(max) && max >= 0)) {
-    throw new TypeError(`octetStream: "max" is a number of bytes, not ${max}`);
+    throw new TypeError(`octetStream: "max" must be a number of bytes, not ${max}`);
   }
   for (const type of types) {
     if (!isMediaType(type)) {

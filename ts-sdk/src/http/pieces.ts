@@ -161,5 +161,5 @@ export async function soon<T>(promise: Promise<T>, turns: number): Promise<T | u
 /** Passes pieces on that are bytes. @throws TypeError for any other */
 export function checkBytes(value: unknown): Uint8Array {
   if (isBytes(value)) return value;
-  throw new TypeError(`a piece of a streamed body is a text or a Uint8Array, and not ${typeName(value)}`);
+  throw new TypeError(`a piece of a streamed body must be a text or a Uint8Array, not ${typeName(value)}`);
 }

@@ -179,7 +179,7 @@ describe("stream", () => {
     };
     await expect((await streamed(wrong).get("/")).read()).rejects.toThrow("broke off");
     expect(reported.mock.calls[0]?.[0]).toContain(
-      "a piece of a streamed body is a text or a Uint8Array, and not an Object",
+      "a piece of a streamed body must be a text or a Uint8Array, not an Object",
     );
     expect(ended).toEqual(["finally"]);
   });
@@ -316,10 +316,10 @@ describe("sse", () => {
 
   it.each([
     ["text", "sse: an event is { event?, data, id?, retry? }, and not a string"],
-    [{ data: 1, event: "a\nb" }, '"event" is one line'],
-    [{ data: 1, id: "a\0" }, '"id" is one line'],
-    [{ data: 1, id: "a\r" }, '"id" is one line'],
-    [{ data: 1, retry: -1 }, '"retry" is a whole number'],
+    [{ data: 1, event: "a\nb" }, '"event" must be one line'],
+    [{ data: 1, id: "a\0" }, '"id" must be one line'],
+    [{ data: 1, id: "a\r" }, '"id" must be one line'],
+    [{ data: 1, retry: -1 }, '"retry" must be a whole number'],
     [{ data: undefined }, 'sse: "data" is undefined'],
     [{ data: () => 1 }, "a function can't be sent as JSON"],
   ])("breaks off at %j", async (event, said) => {

@@ -257,10 +257,10 @@ describe("around a group or a kit", () => {
 });
 
 it.each([
-  ["methods that are no list", { origin: "*", methods: "GET" }, /"methods" is a list of names/],
-  ["a method in lower case", { origin: "*", methods: ["put"] }, /the method "put" is in upper case/],
-  ["a header with a line break", { origin: "*", headers: ["a\r\nb"] }, /"headers" is a list of names/],
-  ["an exposed header that is no name", { origin: "*", expose: ["a b"] }, /"expose" is a list of names/],
+  ["methods that are no list", { origin: "*", methods: "GET" }, /"methods" must be a list of names/],
+  ["a method in lower case", { origin: "*", methods: ["put"] }, /the method "put" must be in upper case/],
+  ["a header with a line break", { origin: "*", headers: ["a\r\nb"] }, /"headers" must be a list of names/],
+  ["an exposed header that is no name", { origin: "*", expose: ["a b"] }, /"expose" must be a list of names/],
   ["credentials for everyone", { origin: "*", credentials: true }, /"credentials" can't be used with origin "\*"/],
   ["one origin that is no list", { origin: A }, /"origin" is "\*", a list of origins, or a function/],
   ["a slash behind it", { origin: [`${A}/`] }, /"https:\/\/a.example\/" is not an origin/],

@@ -110,11 +110,13 @@ function check(options: CorsOptions): void {
   const { origin, credentials, maxAge, methods = [] } = options;
   for (const name of ["methods", "headers", "expose"] as const) {
     const given = options[name] ?? [];
-    if (!Array.isArray(given) || !given.every(isToken)) throw new TypeError(`cors: "${name}" is a list of names`);
+    if (!Array.isArray(given) || !given.every(isToken)) throw new TypeError(`cors: "${name}" must be a list of names`);
   }
   const lower = methods.find((each) => each !== each.toUpperCase());
   if (lower !== undefined) {
-    throw new TypeError(`cors: the method ${JSON.stringify(lower)} is in upper case: browsers compare it as it is`);
+    throw new TypeError(
+      `cors: the method ${JSON.stringify(lower)} must be in upper case: browsers compare it as it is`,
+    );
   }
   if (origin !== "*" && typeof origin !== "function" && !Array.isArray(origin)) {
     throw new TypeError('cors: "origin" is "*", a list of origins, or a function');
@@ -130,6 +132,6 @@ function check(options: CorsOptions): void {
     throw new TypeError('cors: "credentials" can\'t be used with origin "*": browsers refuse it; list the origins');
   }
   if (maxAge !== undefined && !(Number.isSafeInteger(maxAge) && maxAge >= 0)) {
-    throw new RangeError('cors: "maxAge" is a whole number of seconds');
+    throw new RangeError('cors: "maxAge" must be a whole number of seconds');
   }
 }

@@ -407,14 +407,14 @@ it.each([
   ["an empty key", { key: "", algorithms: ["HS256"] }, /"key" is empty/],
   ["no algorithm", { key: "x", algorithms: [] }, /"algorithms" lists one or more of HS256, /],
   ["alg none", { key: "x", algorithms: ["none"] }, /"algorithms"/],
-  ["no set of keys", { jwks: { keys: 1 }, algorithms: ["RS256"] }, /"jwks" is a URL or a set/],
+  ["no set of keys", { jwks: { keys: 1 }, algorithms: ["RS256"] }, /"jwks" must be a URL or a set/],
   ["a leeway below 0", { key: "x", algorithms: ["HS256"], leeway: -1 }, /"leeway"/],
   ["a leeway that is a text", { key: "x", algorithms: ["HS256"], leeway: "5" }, /"leeway"/],
   ["an issuer that is a list", { key: "x", algorithms: ["HS256"], issuer: ["a"] }, /"issuer"/],
   ["an audience that is empty", { key: "x", algorithms: ["HS256"], audience: [] }, /"audience"/],
   ["an audience with a number", { key: "x", algorithms: ["HS256"], audience: ["a", 1] }, /"audience"/],
   ["a key that is a number", { key: 1, algorithms: ["HS256"] }, /"key"/],
-  ["a cache for a key", { key: "x", cache, algorithms: ["HS256"] }, /"cache" is the client of the sidecar/],
+  ["a cache for a key", { key: "x", cache, algorithms: ["HS256"] }, /"cache" must be the client of the sidecar/],
   ["an unknown option", { key: "x", algorithms: ["HS256"], issuers: [] }, /jwt: unknown "issuers"/],
 ])("refuses %s", (_what, options, message) => {
   expect(() => jwt(options as never)).toThrow(message);

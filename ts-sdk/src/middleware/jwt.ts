@@ -315,22 +315,22 @@ function check(options: JwtOptions): void {
   if ((key === undefined) === (jwks === undefined)) throw new TypeError('jwt: expects either "key" or "jwks"');
   if (key === "" || (isBytes(key) && key.length === 0)) throw new TypeError('jwt: "key" is empty');
   if (key !== undefined && (key === null || !["string", "object", "function"].includes(typeof key))) {
-    throw new TypeError('jwt: "key" is a text, bytes, a JSON Web Key, or a function that gives one');
+    throw new TypeError('jwt: "key" must be a text, bytes, a JSON Web Key, or a function that gives one');
   }
   if (jwks !== undefined && typeof jwks !== "string" && !isKeySet(jwks)) {
-    throw new TypeError('jwt: "jwks" is a URL or a set of keys, { keys: […] }');
+    throw new TypeError('jwt: "jwks" must be a URL or a set of keys, { keys: […] }');
   }
   if (cache !== undefined && (typeof jwks !== "string" || typeof cache.set !== "function")) {
-    throw new TypeError('jwt: "cache" is the client of the sidecar, for "jwks" at a URL');
+    throw new TypeError('jwt: "cache" must be the client of the sidecar, for "jwks" at a URL');
   }
   const known = Object.keys(ALGORITHMS);
   if (!Array.isArray(algorithms) || algorithms.length === 0 || !algorithms.every((each) => known.includes(each))) {
     throw new TypeError(`jwt: "algorithms" lists one or more of ${known.join(", ")}`);
   }
-  if (issuer !== undefined && typeof issuer !== "string") throw new TypeError('jwt: "issuer" is a text');
+  if (issuer !== undefined && typeof issuer !== "string") throw new TypeError('jwt: "issuer" must be a text');
   const audiences: readonly unknown[] = audience === undefined ? [""] : [audience].flat();
   if (audiences.length === 0 || !audiences.every((each) => typeof each === "string")) {
-    throw new TypeError('jwt: "audience" is a text, or a list of one or more');
+    throw new TypeError('jwt: "audience" must be a text, or a list of one or more');
   }
   if (options.optional !== undefined && typeof options.optional !== "boolean") {
     throw new TypeError('jwt: "optional" must be true or false');
@@ -340,5 +340,5 @@ function check(options: JwtOptions): void {
   }
   // A text would be concatenated with `exp`, and a token would never expire.
   if (typeof leeway !== "number" || !(leeway >= 0))
-    throw new RangeError('jwt: "leeway" is a number of seconds, 0 or more');
+    throw new RangeError('jwt: "leeway" must be a number of seconds, 0 or more');
 }

@@ -133,10 +133,10 @@ describe("standard-webhooks", () => {
 });
 
 it.each([
-  ["an unknown scheme", { scheme: "gitlab", secret: "x" }, /"scheme" is one of github, stripe, standard-webhooks/],
-  ["a name that objects inherit", { scheme: "constructor", secret: "x" }, /"scheme" is one of/],
-  ["no secret", { scheme: "github" }, /"secret" is a text/],
-  ["an empty secret", { scheme: "github", secret: "" }, /"secret" is a text/],
+  ["an unknown scheme", { scheme: "gitlab", secret: "x" }, /"scheme" must be one of github, stripe, standard-webhooks/],
+  ["a name that objects inherit", { scheme: "constructor", secret: "x" }, /"scheme" must be one of/],
+  ["no secret", { scheme: "github" }, /"secret" must be a text/],
+  ["an empty secret", { scheme: "github", secret: "" }, /"secret" must be a text/],
   ["a secret that is no base64", { scheme: "standard-webhooks", secret: "whsec_!" }, /is base64, "whsec_…"/],
   ["a secret of no bytes", { scheme: "standard-webhooks", secret: "whsec_" }, /is base64, "whsec_…"/],
   ["an unknown option", { scheme: "github", secret: "x", key: 1 }, /signature: unknown "key"/],

@@ -121,12 +121,12 @@ function check(options: SignatureOptions): void {
   refuseUnknown("signature", options, ["scheme", "secret", "tolerance"]);
   const { scheme, secret, tolerance = 0 } = options;
   if (!Object.hasOwn(SCHEMES, scheme)) {
-    throw new TypeError(`signature: "scheme" is one of ${Object.keys(SCHEMES).join(", ")}`);
+    throw new TypeError(`signature: "scheme" must be one of ${Object.keys(SCHEMES).join(", ")}`);
   }
   if (typeof secret !== "function" && (typeof secret !== "string" || secret === "")) {
-    throw new TypeError('signature: "secret" is a text, or a function that gives it');
+    throw new TypeError('signature: "secret" must be a text, or a function that gives it');
   }
   // A known secret is checked now, instead of at the first request.
   if (typeof secret === "string") SCHEMES[scheme].key(secret);
-  if (!(tolerance >= 0)) throw new RangeError('signature: "tolerance" is a number of seconds, 0 or more');
+  if (!(tolerance >= 0)) throw new RangeError('signature: "tolerance" must be a number of seconds, 0 or more');
 }

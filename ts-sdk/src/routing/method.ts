@@ -112,14 +112,14 @@ function checkOptions(label: string, given: unknown): RouteOptions {
   }
   const { status, response } = options;
   if (status !== undefined && !(Number.isInteger(status) && status >= 200 && status <= 399)) {
-    throw new RangeError(`${label}: "status" is the success status, 200 to 399, not ${status}`);
+    throw new RangeError(`${label}: "status" must be the success status, 200 to 399, not ${status}`);
   }
   if (response && isBodiless(status)) {
     throw new TypeError(`${label}: an answer with status ${status} has no body, so there is no "response" to declare`);
   }
   for (const flag of ["deprecated", "warm"] as const) {
     if (options[flag] !== undefined && typeof options[flag] !== "boolean") {
-      throw new TypeError(`${label}: "${flag}" is true or false`);
+      throw new TypeError(`${label}: "${flag}" must be true or false`);
     }
   }
   return options;

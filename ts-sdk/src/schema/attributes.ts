@@ -114,7 +114,7 @@ export function checkAttributes(
   for (const [name, value] of Object.entries(attributes)) {
     const [has, expected] = TYPES[name] ?? EXTENSION;
     // `undefined` means not given.
-    if (value !== undefined && !has(value)) throw new TypeError(`${what}: "${name}" is ${expected}`);
+    if (value !== undefined && !has(value)) throw new TypeError(`${what}: "${name}" must be ${expected}`);
   }
   const { min, max } = attributes;
   if (min !== undefined && max !== undefined && min > max) {
@@ -132,7 +132,7 @@ export function checkObjectOptions(what: string, options: object): void {
 export function checkCounts(what: string, { min, max }: Attributes): void {
   for (const count of [min, max]) {
     if (count !== undefined && !(Number.isSafeInteger(count) && count >= 0)) {
-      throw new RangeError(`${what}: "min" and "max" count, they are whole numbers from 0 on, not ${count}`);
+      throw new RangeError(`${what}: "min" and "max" count, they must be whole numbers from 0 on, not ${count}`);
     }
   }
 }

@@ -42,7 +42,7 @@ export function file(attributes: FileAttributes = {}): FileSchema<"required"> {
   refuseUnknown("field.file", attributes, KNOWN, /^x_./);
   const { max = Number.POSITIVE_INFINITY, types = [], ...others } = attributes;
   if (max !== Number.POSITIVE_INFINITY && !(Number.isSafeInteger(max) && max >= 0)) {
-    throw new RangeError(`field.file: "max" is a number of bytes, not ${max}`);
+    throw new RangeError(`field.file: "max" must be a number of bytes, not ${max}`);
   }
   if (!Array.isArray(types) || !types.every(isMediaType)) {
     throw new TypeError('field.file: "types" lists media types, such as "image/png" or "image/*"');

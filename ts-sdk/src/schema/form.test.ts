@@ -240,13 +240,13 @@ it("is warmed up", () => {
 
 it.each([
   ["an object inside", () => Form("F", { a: Type("A", {}) as never }), /"a" must be a single value/],
-  ["null", () => Form("F", { a: field.string().nullable() as never }), /"a" is a text, it can't be null/],
-  ["a file in a Type", () => Type("T", { a: field.file() as never }), /Type T: "a" is a file, which stands in a Form/],
+  ["null", () => Form("F", { a: field.string().nullable() as never }), /"a" is a text and must not be null/],
+  ["a file in a Type", () => Type("T", { a: field.file() as never }), /Type T: "a" is a file, which must be in a Form/],
   ["files in a Type", () => Type("T", { a: list(field.file()) as never }), /"a" is a file/],
   ["a file in a Query", () => Query("Q", { a: field.file() as never }), /"a" is a file/],
   ["a file in a Path", () => Path("P", { a: field.file() as never }), /"a" is a file/],
   ["an unknown attribute", () => field.file({ maximum: 1 } as never), /field.file: unknown "maximum"/],
-  ["half a byte", () => field.file({ max: 0.5 }), /"max" is a number of bytes/],
+  ["half a byte", () => field.file({ max: 0.5 }), /"max" must be a number of bytes/],
   ["no media type", () => field.file({ types: ["png"] }), /"types" lists media types/],
   [
     "a form as an answer",

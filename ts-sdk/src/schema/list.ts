@@ -30,7 +30,7 @@ export function list<Item, Default extends readonly Item[] | undefined = undefin
 ): ListSchema<Item, Default extends undefined ? "required" : "default"> {
   const given = attributes as Attributes;
   if (!isSchema(items)) throw new TypeError(`list: the first argument ${notSchema(items)}`);
-  if (items.presence !== "required") throw new TypeError("list: an item is there or not, it can't be optional");
+  if (items.presence !== "required") throw new TypeError("list: the items must not be optional");
   checkAttributes("list", given, ["min", "max"]);
   checkCounts("list", given);
   const min = given.min ?? 0;

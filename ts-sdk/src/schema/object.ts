@@ -84,7 +84,7 @@ export function objectParts(label: string, role: Role, name: string, fields: Fie
   const what = `${label} ${name}`;
   checkFields(what, fields);
   for (const [key, field] of Object.entries(fields)) {
-    if (role !== "form" && isFile(field)) throw new TypeError(`${what}: "${key}" is a file, which stands in a Form`);
+    if (role !== "form" && isFile(field)) throw new TypeError(`${what}: "${key}" is a file, which must be in a Form`);
     if (role !== "type") checkText(what, role, key, field);
   }
   const frozen = Object.freeze({ ...fields });
@@ -129,7 +129,7 @@ function checkText(what: string, role: Role, key: string, field: Schema): void {
       `${what}: "${key}" must be a single value${role === "path" ? "" : " or a list of single values"}`,
     );
   }
-  if (field.takesNull || value.takesNull) throw new TypeError(`${what}: "${key}" is a text, it can't be null`);
+  if (field.takesNull || value.takesNull) throw new TypeError(`${what}: "${key}" is a text and must not be null`);
   if (role === "path" && field.presence !== "required") {
     throw new TypeError(`${what}: "${key}" is always there, it can't be ${field.presence}`);
   }

@@ -36,7 +36,7 @@ export function record<Item, Default extends { readonly [key: string]: Item } | 
 ): RecordSchema<Item, Default extends undefined ? "required" : "default"> {
   const given = attributes as Attributes;
   if (!isSchema(items)) throw new TypeError(`record: the first argument ${notSchema(items)}`);
-  if (items.presence !== "required") throw new TypeError("record: a value is there or not, it can't be optional");
+  if (items.presence !== "required") throw new TypeError("record: the value must not be optional");
   checkAttributes("record", given, ["min", "max"]);
   checkCounts("record", given);
   const { min = 0, max = DEFAULT_MAX_KEYS } = given;

@@ -42,12 +42,12 @@ describe("pattern", () => {
   });
 
   it.each([/a/i, /a/g, /a/m, /a/y, /a/s])("refuses the flags of %s", (pattern) => {
-    expect(() => field.string({ pattern })).toThrow('"pattern" is a regular expression without flags but u or v');
+    expect(() => field.string({ pattern })).toThrow('"pattern" must be a regular expression without flags but u or v');
   });
 
   it("holds for a default, and is a regular expression", () => {
     expect(() => field.string({ pattern: /^a$/, default: "b" })).toThrow('"default" must match the pattern ^a$');
-    expect(() => field.string({ pattern: "a" as never })).toThrow('"pattern" is a regular expression');
+    expect(() => field.string({ pattern: "a" as never })).toThrow('"pattern" must be a regular expression');
   });
 });
 
@@ -128,8 +128,8 @@ describe("check", () => {
   });
 
   it("must be a function that returns undefined or a text", async () => {
-    expect(() => field.u32({ check: 1 as never })).toThrow('"check" is a function');
-    expect(() => Type("X", {}, { check: 1 as never })).toThrow('Type X: "check" is a function');
+    expect(() => field.u32({ check: 1 as never })).toThrow('"check" must be a function');
+    expect(() => Type("X", {}, { check: 1 as never })).toThrow('Type X: "check" must be a function');
     expect(() => Type("X", {}, { docs: "x" } as never)).toThrow('Type X: unknown "docs" (known: check)');
     const broken = field.u32({ check: (() => false) as never });
     expect(() => broken["~standard"].validate(1)).toThrow('"check" must return undefined or a text');

@@ -40,7 +40,7 @@ const Square = Type("Square", { kind: field.enum("square"), side: field.f64() })
 describe("definitions that can't be", () => {
   it.each([
     ["a record of no schema", () => record({} as never), /record: the first argument must be a schema/],
-    ["a record of optional values", () => record(field.u32().optional() as never), /it can't be optional/],
+    ["a record of optional values", () => record(field.u32().optional() as never), /must not be optional/],
     [
       "an unknown attribute of a record",
       () => record(field.u32(), { unique: true } as never),
@@ -117,10 +117,18 @@ describe("definitions that can't be", () => {
     [
       "null in a path",
       () => Path("P", { a: field.u32().nullable() } as never),
-      /Path P: "a" is a text, it can't be null/,
+      /Path P: "a" is a text and must not be null/,
     ],
-    ["null in a query", () => Query("Q", { a: field.u32().nullable() } as never), /Query Q: "a" is a text/],
-    ["a null item in a query", () => Query("Q", { a: list(field.u32().nullable()) } as never), /"a" is a text/],
+    [
+      "null in a query",
+      () => Query("Q", { a: field.u32().nullable() } as never),
+      /Query Q: "a" is a text and must not be null/,
+    ],
+    [
+      "a null item in a query",
+      () => Query("Q", { a: list(field.u32().nullable()) } as never),
+      /"a" is a text and must not be null/,
+    ],
     [
       "a record in a query",
       () => Query("Q", { a: record(field.u32()) } as never),

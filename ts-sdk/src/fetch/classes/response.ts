@@ -127,7 +127,7 @@ function stateOf(init: ResponseInit): State {
   if (givenText === undefined && (givenStatus === undefined || givenStatus === 200)) return FINE;
   const status = givenStatus === undefined ? 200 : shortOf(givenStatus);
   const statusText = givenText === undefined ? "" : `${givenText}`;
-  if (!(status >= 200 && status <= 599)) throw new RangeError("Response: the status is 200 to 599");
+  if (!(status >= 200 && status <= 599)) throw new RangeError("Response: the status must be 200 to 599");
   if (!REASON.test(statusText)) throw new TypeError("Response: the status text may hold no control character");
   return { status, statusText, type: "default", url: "", redirected: false };
 }
