@@ -2,7 +2,7 @@
 import { type Stats, unwatchFile, watchFile } from "node:fs";
 import { Latest } from "./latest.ts";
 
-/** How often the file is looked at, in milliseconds. Its folder may be a volume that reports no events. */
+/** The interval of looks at the file, in milliseconds. Its folder may be a volume that reports no events. */
 const INTERVAL_MS = 500;
 
 /** Reloads when a file changes, somebody asks or a time is over, once at a time, until it is closed. */

@@ -1,4 +1,4 @@
-/** How much is said: nothing but errors, the usual, or every detail. */
+/** The amount of output: nothing but errors, the usual, or every detail. */
 export type Verbosity = "quiet" | "normal" | "verbose";
 
 /**

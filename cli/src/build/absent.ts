@@ -13,7 +13,7 @@ export interface Absent {
   readonly remedy: string;
   /** True when the use works, but not always as in Node. */
   readonly isWarning?: boolean;
-  /** From 1. */
+  /** Counts from 1. */
   readonly line: number;
   /** In bytes, from 0, as esbuild counts. */
   readonly column: number;
@@ -110,7 +110,7 @@ function nameOf(node: Node): string | undefined {
   return node.type === "MemberExpression" && node.property.type === "Identifier" ? node.property.name : undefined;
 }
 
-/** Tells whether an identifier is the name of a property, of a label or of an import, and refers to nothing. */
+/** Reports whether an identifier is the name of a property, of a label or of an import, and refers to nothing. */
 function isName(node: Node, parent: Node | undefined): boolean {
   if (parent === undefined) return false;
   if (parent.type === "MemberExpression") return parent.property === node && !parent.computed;
@@ -120,14 +120,14 @@ function isName(node: Node, parent: Node | undefined): boolean {
   return /^(Import|Export)\w*Specifier$|^(LabeledStatement|BreakStatement|ContinueStatement)$/.test(parent.type);
 }
 
-/** Tells whether a node belongs to a type of TypeScript, which is gone when the code runs. */
+/** Reports whether a node belongs to a type of TypeScript, which is gone when the code runs. */
 function isOfTypes(above: readonly Node[]): boolean {
   return above.some(
     ({ type }) => type.startsWith("TS") && !/^TS(As|Satisfies|NonNull|Instantiation|TypeAssertion)/.test(type),
   );
 }
 
-/** Tells whether the code looks first whether the name is there, or stands in a `try`. */
+/** Reports whether the code checks first that the name exists, or is in a `try`. */
 function isGuarded(name: string, above: readonly Node[]): boolean {
   return above.some((node, index) => {
     const inner = above[index + 1];
@@ -143,7 +143,7 @@ function isGuarded(name: string, above: readonly Node[]): boolean {
   });
 }
 
-/** Tells whether a condition has `typeof name`, `"name" in …`, or `name` as a property of something. */
+/** Reports whether a condition has `typeof name`, `"name" in …`, or `name` as a property of something. */
 function looksFor(name: string, test: Node): boolean {
   let looks = false;
   walk(test, [], (node) => {
@@ -155,7 +155,7 @@ function looksFor(name: string, test: Node): boolean {
   return looks;
 }
 
-/** Tells whether a locale has no letters of its own in `toLocaleUpperCase` and `toLocaleLowerCase`. */
+/** Reports whether a locale has no letters of its own in `toLocaleUpperCase` and `toLocaleLowerCase`. */
 function isCasedAsAny(method: string, locale: Node): boolean {
   if (!/Case$/.test(method) || locale.type !== "Literal" || typeof locale.value !== "string") return false;
   return /^[a-z]{2,3}\b/i.test(locale.value) && !/^(?:az|el|hy|lt|tr)\b/i.test(locale.value);

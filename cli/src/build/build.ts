@@ -15,7 +15,7 @@ import { Lookups } from "./lookups.ts";
 import { referenceComponentizer } from "./reference.ts";
 import { snapshotComponentizer } from "./snapshot.ts";
 
-/** How to build. */
+/** Options of a build. */
 export interface BuildOptions {
   /** Smaller output for serving, at the cost of a longer build. */
   readonly release: boolean;

@@ -49,7 +49,7 @@ export interface Bundle {
   readonly engineFunctions: readonly string[];
 }
 
-/** How to bundle. */
+/** Options of a bundle. */
 export interface BundleOptions {
   readonly minify: boolean;
   /** The engine that will run it; Tenon's by default. */
@@ -231,7 +231,7 @@ async function bundleOnce(
   });
 }
 
-/** Tells whether a bundle calls `routes` of the SDK. A bundle without it can only be an app that speaks `fetch`. */
+/** Reports whether a bundle calls `routes` of the SDK. A bundle without it can only be an app that speaks `fetch`. */
 function hasRoutes({ outputs }: Metafile): boolean {
   const inputs = Object.values(outputs).flatMap((output) => Object.entries(output.inputs));
   return inputs.some(([input, { bytesInOutput }]) => bytesInOutput > 0 && routesModule.test(input));

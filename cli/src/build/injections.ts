@@ -210,7 +210,7 @@ export class Injections {
     return this.platformImports + importsOf(modules);
   }
 
-  /** Tells whether a package is taken in its form for browsers. */
+  /** Reports whether a package is taken in its form for browsers. */
   isInBrowserForm(folder: string): boolean {
     if (this.#documentForms.has(folder)) return false;
     return this.browserForms.has(folder) || (this.allBrowserForms && hasBrowserForm(folder));

@@ -2,7 +2,7 @@
 import type { Plugin } from "esbuild";
 import { type HostName, hosts } from "./entry.ts";
 
-/** How a module exports each. `global` is not among them, because esbuild replaces it (`bundle.ts`). */
+/** The export of a module for each. `global` is not among them, because esbuild replaces it (`bundle.ts`). */
 const globals: Readonly<Record<string, string>> = {
   Buffer: 'export { Buffer } from "node:buffer";',
   process: 'export { default as process } from "node:process";',

@@ -143,7 +143,7 @@ async function refuse(
   return { errors: [{ text, notes: [{ text: detail }, ...(chain === undefined ? [] : [{ text: chain }])] }] };
 }
 
-/** Tells whether every `require` of a module is tried, so that the package goes on without it. */
+/** Reports whether every `require` of a module is in a `try`, so that the package works without it. */
 function isInTry(uses: readonly Use[], path: string): boolean {
   const calls = uses.filter(({ kind, specifier }) => kind === "require" && specifier === path);
   return calls.length > 0 && calls.every(({ isTried }) => isTried);

@@ -147,16 +147,16 @@ function namesIn(pattern: Node): string[] {
   );
 }
 
-/** Tells whether a declaration gives an expression a name. */
+/** Reports whether a declaration names an expression. */
 const isAlias = (node: Node, parent: Node): boolean => parent.type === "VariableDeclarator" && parent.init === node;
 
-/** Tells whether an expression is only asked for being there. */
+/** Reports whether an expression is only tested for existence. */
 const isCondition = (node: Node, parent: Node): boolean =>
   parent.type === "BinaryExpression" ||
   (parent.type === "UnaryExpression" && ["typeof", "!"].includes(parent.operator)) ||
   ((parent.type === "IfStatement" || parent.type === "ConditionalExpression") && parent.test === node);
 
-/** Tells whether an identifier is declared there, or is the name of something else. */
+/** Reports whether an identifier is declared there, or is the name of something else. */
 function isDeclaredBy(node: Node, parent: Node, holder: Node | undefined): boolean {
   if (parent.type === "VariableDeclarator") return parent.id === node;
   if (parent.type === "MemberExpression") return parent.property === node && !parent.computed;

@@ -10,7 +10,7 @@ export interface Use {
   readonly name: string;
   /** True when the call stands in a `try`. */
   readonly isTried: boolean;
-  /** From 1. */
+  /** Counts from 1. */
   readonly line: number;
   /** In bytes, from 0, as esbuild counts. */
   readonly column: number;
@@ -110,7 +110,7 @@ export function placeOf(lines: readonly string[], at: number): Pick<Use, "line" 
   return { line: line + 1, column: Buffer.byteLength(lineText.slice(0, left)), lineText };
 }
 
-/** Tells whether a node is a `try` that has another in its block. */
+/** Reports whether a node is a `try` that has another in its block. */
 const isTryOf = (inner: Node) => (node: Node) =>
   node.type === "TryStatement" && node.block.start <= inner.start && inner.end <= node.block.end;
 
@@ -148,7 +148,7 @@ export function declaredNames(root: Node): ReadonlySet<string> {
   return names;
 }
 
-/** How often each name is declared: one that is declared twice may mean something else where it is read. */
+/** The number of declarations of each name: one that is declared twice may mean something else where it is read. */
 function declarationsIn(root: Node): Map<string, number> {
   const counts = new Map<string, number>();
   const declare = (pattern: Node) =>

@@ -1,4 +1,4 @@
-/** Where a module's component comes from: a file or bytes. */
+/** The source of a module's component: a file or bytes. */
 import { fileURLToPath } from "node:url";
 import { types } from "node:util";
 import type { NativeModule } from "@tenon/native";
@@ -43,7 +43,7 @@ export function nativeSource(source: ModuleSource): Pick<NativeModule, "bytes" |
   return { bytes: Buffer.from(source.buffer, source.byteOffset, source.byteLength) };
 }
 
-/** By its name, since a URL may come from another realm. */
+/** Recognizes URLs by the name of their class, because one may come from another realm. */
 export function isUrl(value: unknown): value is URL {
   return Object.prototype.toString.call(value) === "[object URL]";
 }

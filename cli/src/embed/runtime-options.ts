@@ -42,14 +42,14 @@ export interface RuntimeOptions extends Limits {
   readonly trustCompiled?: boolean;
   /** File of a public key in PEM. A component from a registry must have a signature by it; files are not checked. */
   readonly verifyKey?: ModuleFile;
-  /** Where compiled code is kept; false compiles anew each time. The user's cache folder when left out. */
+  /** The folder of compiled code; false compiles anew each time. The user's cache folder when left out. */
   readonly cacheFolder?: string | false;
   /**
    * The level of lines logged to standard error, or to `onLog`; `warn` by default. The first runtime of a process
    * without `onLog` decides for all such runtimes.
    */
   readonly logLevel?: "off" | "error" | "warn" | "info" | "debug";
-  /** How it is logged to standard error; `readable` when left out. The first runtime of a process decides. */
+  /** The format on standard error; `readable` when left out. The first runtime of a process decides. */
   readonly logFormat?: "readable" | "json";
   /**
    * Gets each record of the log, in the place of standard error. The log is that of the process: with several runtimes, each
@@ -147,7 +147,7 @@ export interface ModuleLimits extends Pick<Limits, CamelCase<ModuleLimit>> {
   readonly maxConcurrent?: number;
 }
 
-/** Where to listen; 127.0.0.1 and a free port when left out. */
+/** The address to listen on; 127.0.0.1 and a free port when left out. */
 export interface ListenOptions {
   readonly host?: string;
   readonly port?: number;

@@ -22,7 +22,7 @@ export interface RecentRequest {
   readonly path: string;
   /** 499 when the client did not wait for the answer. */
   readonly status: number;
-  /** From the head of the request to the head of the response. */
+  /** Milliseconds from the head of the request to the head of the response. */
   readonly duration_ms: number;
 }
 

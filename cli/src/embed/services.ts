@@ -6,7 +6,7 @@ import type { Runtime } from "./runtime.ts";
 
 /** Options of the development services. */
 export interface ServicesOptions {
-  /** Where everything is kept; it is made when it is not there. */
+  /** The folder of all data; it is made when it does not exist. */
   readonly folder: string;
   /** A loopback address; 127.0.0.1 when left out. */
   readonly host?: string;

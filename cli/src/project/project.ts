@@ -92,7 +92,7 @@ async function openProject(folder: string): Promise<Project> {
   };
 }
 
-/** Where a project's handler module is, as a hint for one that does not exist. */
+/** The place of a project's handler module, as a hint when it does not exist. */
 export function sourceHint({ config }: Project): string {
   const { entry } = config.project;
   return entry === undefined

@@ -58,7 +58,7 @@ export function availableSecrets(
   };
 }
 
-/** How to set variables that are not set; undefined when there are none. */
+/** A hint for setting variables that are not set; undefined when there are none. */
 export function missingHint(names: readonly string[], folder: string, environment: Environment): string | undefined {
   if (names.length === 0) return undefined;
   const inFile = Object.keys(variablesOf(folder)).filter(

@@ -12,7 +12,7 @@ export interface CallingEvaluation {
   readonly tools?: ReadonlyMap<string, AnyTool> | undefined;
 }
 
-/** Gets the errors of tools that scripts do not learn. */
+/** Receives the errors of tools that are hidden from scripts. */
 export type OnToolError = (error: unknown, tool: string) => void | Promise<void>;
 
 /** An error whose message is for the script. */

@@ -1,6 +1,6 @@
 import { buildingKey } from "@tenon/sdk/abi";
 
-/** Tells whether the module's top level runs for a build. */
+/** Reports whether the module's top level runs for a build. */
 export const isBuilding = (): boolean => buildingKey in globalThis;
 
 /**

@@ -21,7 +21,7 @@ interface Data {
   };
 }
 
-/** How dates and times are joined, by locale. The build sets it from its table. */
+/** The patterns that join dates and times, by locale. The build sets it from its table. */
 const atTime = (globalThis as unknown as Record<symbol, Readonly<Record<string, Pick<Styles, "full" | "long">>>>)[
   atTimeKey
 ];

@@ -11,7 +11,7 @@ const byDefault = { date: ["year", "month", "day"], time: ["hour", "minute", "se
 
 const { DateTimeFormat } = Intl;
 
-/** Adds the parts that a method shows when the options name none of those that it is about. */
+/** Adds the default parts of a method, unless the options name one of its own parts. */
 function complete(given: Options | undefined, required: "date" | "time" | "any", shown: readonly string[]): Options {
   const options: Options & Record<string, unknown> = Object.create(given === undefined ? null : Object(given));
   const about = [...(required === "time" ? [] : ofDate), ...(required === "date" ? [] : ofTime)];

@@ -69,7 +69,7 @@ function isHono(app: App): app is Hono {
   return typeof router?.match === "function" && Array.isArray(routes);
 }
 
-/** Makes an app of the framework's own class: a class that was derived from it may do anything. */
+/** Makes an app of the framework's own class, because a class derived from it may do anything. */
 function standInFor(app: Hono): Hono {
   let own: object = Object.getPrototypeOf(app);
   // A preset of Hono's extends the class that they share.

@@ -107,7 +107,7 @@ export class Request {
   }
 }
 
-/** Where a request comes from: the scheme and the host that the client used. */
+/** The origin of a request: the scheme and the host that the client used. */
 export interface Origin {
   readonly scheme: string;
   readonly host: string | undefined;

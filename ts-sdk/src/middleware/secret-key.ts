@@ -1,4 +1,4 @@
-/** Tells secrets from keys of other kinds: a public key is known to everybody, so it must never be a secret (RFC 8725, section 3.1). */
+/** Distinguishes secrets from keys of other kinds: a public key is known to everybody, so it must never be a secret (RFC 8725, section 3.1). */
 import { decodeBase64, decodeBase64Url } from "../encoding/base64.ts";
 import { encodeHex } from "../encoding/hex.ts";
 import { decodeUtf8 } from "../platform.ts";

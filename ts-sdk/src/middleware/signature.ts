@@ -10,7 +10,7 @@ import { middleware } from "./middleware.ts";
 import { safeEqual } from "./safe-equal.ts";
 import type { Middleware } from "./types.ts";
 
-/** How a sender signs its webhooks. */
+/** The scheme of a sender's signatures. */
 export type SignatureScheme = "github" | "stripe" | "standard-webhooks";
 
 /** Options of {@link signature}. */

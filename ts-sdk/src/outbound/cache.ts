@@ -7,7 +7,7 @@ import { checkNumbers } from "./finite.ts";
 import { askSidecar, type ListOptions, listQuery } from "./sidecar.ts";
 import { bodyOf, type Storable, Stored } from "./stored.ts";
 
-/** How a value is stored. */
+/** Options of storing a value. */
 export interface CacheSetOptions {
   /** Seconds until the value expires; never when left out. At least 1. */
   readonly ttl?: number;
@@ -27,7 +27,7 @@ export interface CacheEntry extends Omit<CacheSetOptions, "ifAbsent" | "ifMatch"
   readonly value: Storable;
 }
 
-/** How a counter changes. */
+/** Options of changing a counter. */
 export interface CacheIncrOptions {
   /** The summand; negative to subtract; 1 when left out. */
   readonly by?: number;

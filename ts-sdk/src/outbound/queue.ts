@@ -2,7 +2,7 @@
 import { checkNumbers } from "./finite.ts";
 import { askSidecar } from "./sidecar.ts";
 
-/** How a message is delivered. */
+/** Options of a message's delivery. */
 export interface QueueSendOptions {
   /** Seconds before the message is delivered. */
   readonly delay?: number;

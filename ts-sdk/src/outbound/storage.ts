@@ -26,7 +26,7 @@ export interface StorageConditions {
   readonly ifNoneMatch?: string;
 }
 
-/** How an object is stored. */
+/** Options of storing an object. */
 export interface StoragePutOptions extends StorageKeptOptions, StorageConditions {}
 
 /** The result of storing an object. */
@@ -76,7 +76,7 @@ export interface StorageUrlOptions {
 
 /** A part of an upload. */
 export interface StoragePart {
-  /** From 1 to 10,000. */
+  /** A number from 1 to 10,000. */
   readonly part: number;
   readonly etag: string;
   readonly size: number;

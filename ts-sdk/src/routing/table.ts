@@ -17,7 +17,7 @@ interface TreeNode {
   placeholder: TreeNode | undefined;
   /** The place for the rest of the path. */
   rest: TreeNode | undefined;
-  /** By method. */
+  /** Targets by method. */
   readonly targets: Map<string, Target>;
 }
 

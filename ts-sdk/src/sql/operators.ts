@@ -40,7 +40,7 @@ export interface OperatorCall {
 
 type Reader = (call: OperatorCall) => Condition;
 
-/** By operator; a Map, so that `constructor` and other inherited names are not operators. */
+/** Readers by operator; a Map, so that `constructor` and other inherited names are not operators. */
 export const FIELD_OPERATORS: ReadonlyMap<string, Reader> = new Map<FieldOperator, Reader>([
   ["$eq", (call) => equality(call, false)],
   ["$ne", (call) => equality(call, true)],

@@ -166,7 +166,7 @@ async function end(outgoing: Outgoing, last: Uint8Array | undefined, sending: Se
   await finished;
 }
 
-/** Tells whether the connection closes behind the answer while its client still sends, which takes the answer from the client. */
+/** Reports whether the connection closes after the answer while its client still sends, which loses the answer. */
 function losesUnread(outgoing: Outgoing): outgoing is ServerResponse {
   return (
     "shouldKeepAlive" in outgoing &&

@@ -41,11 +41,11 @@ export function defaultConfig(environment: Environment = {}): Config {
   return { ...config, project: { name: "", version: "0.0.0" } } as unknown as Config;
 }
 
-/** Where a section begins whose values are nobody's business: as a table, in quotes, as a dotted key or inline. */
+/** The beginning of a section whose values are nobody's business: as a table, in quotes, as a dotted key or inline. */
 const PRIVATE = /^[^=#]*\b(?:secrets|env)\b|=\s*\{.*\b(?:secrets|env)\b/;
 /** A URL with a user, and perhaps a password. */
 const CREDENTIALS = /:\/\/[^\s/]*@/;
-/** Where another section begins. */
+/** The beginning of another section. */
 const HEADER = /^\s*\[\[?[\w. -]+\]\]?\s*(?:#.*)?$/;
 
 /**

@@ -1,4 +1,4 @@
-/** Where a secret is: `env:NAME` or `file:path`. */
+/** The source of a secret: `env:NAME` or `file:path`. */
 export const secretSource = /^(?:env:[A-Za-z_][A-Za-z0-9_]*|file:.+)$/;
 
 /**

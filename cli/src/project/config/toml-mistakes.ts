@@ -3,7 +3,7 @@
 /** The end of the text in front of a value, on its line. */
 const BEFORE_VALUE = /(?:=|\[|,)\s*$/;
 
-/** By the parser's own words: its errors have no codes. */
+/** Mistakes by the parser's messages, because its errors have no codes. */
 const inPlainWords: Readonly<Record<string, string>> = {
   "Unterminated string constant": "the string has no closing quote",
   "Unterminated table-key": "the section's name has no closing ]",

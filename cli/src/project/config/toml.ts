@@ -76,7 +76,7 @@ function mistakeOf({ message, lineNumber, column }: ParseError, text: string): T
   return new TomlMistake(plainMessage(message, start), { line: lineNumber, column: column + 1, length: 1 });
 }
 
-/** Tells whether a line is empty or only a comment. */
+/** Reports whether a line is empty or only a comment. */
 function isNothing(line: string): boolean {
   return /^\s*(#|$)/.test(line);
 }

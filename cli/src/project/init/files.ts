@@ -69,7 +69,7 @@ function readToml(file: string): unknown {
 export interface TsConfig {
   readonly include: readonly string[] | undefined;
   readonly hasFiles: boolean;
-  /** How relative imports are written. */
+  /** The form of relative imports. */
   readonly style: "bare" | "js" | "ts";
   /** Prefixes of `paths`, with their folders. */
   readonly aliases: Readonly<Record<string, string>>;

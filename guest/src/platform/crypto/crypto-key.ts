@@ -28,7 +28,7 @@ const { freeze } = Object;
 /** The argument without which the constructor throws. */
 const internal = Symbol();
 
-/** Tells whether a value is a key. */
+/** Reports whether a value is a key. */
 export let isKey: (value: unknown) => value is CryptoKey;
 /** Returns the material of a key. Code outside this folder has no way to it. */
 export let materialOf: (key: CryptoKey) => Material;
@@ -81,5 +81,5 @@ export interface KeyPair {
   readonly privateKey: CryptoKey;
 }
 
-/** Tells whether a value is the name of a usage. */
+/** Reports whether a value is the name of a usage. */
 export const isUsage = (value: unknown): value is Usage => allUsages.includes(value as Usage);

@@ -143,6 +143,6 @@ export const writeSpki = (algorithm: readonly Uint8Array[], key: Uint8Array): By
 export const writePkcs8 = (algorithm: readonly Uint8Array[], key: Uint8Array): Bytes =>
   sequence(integer(Uint8Array.of(0)), sequence(...algorithm), value(tags.octets, key));
 
-/** Tells whether two values are the same. Only for public ones: the time depends on the content. */
+/** Reports whether two values are the same. Only for public ones: the time depends on the content. */
 export const isSame = (a: Uint8Array, b: Uint8Array): boolean =>
   a.length === b.length && a.every((byte, index) => byte === b[index]);

@@ -26,7 +26,7 @@ interface SignalState {
 const key = {};
 let stateOf: (signal: AbortSignal) => SignalState;
 
-/** Tells signals from other values. */
+/** Distinguishes signals from other values. */
 export let isAbortSignal: (value: unknown) => value is AbortSignal;
 
 export class AbortSignal extends EventTarget {

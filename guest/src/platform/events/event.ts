@@ -26,7 +26,7 @@ export interface EventState {
 
 /** Returns an event's state; throws a TypeError for any other value. */
 export let stateOf: (event: unknown) => EventState;
-/** Tells events from other values. */
+/** Distinguishes events from other values. */
 export let isEvent: (value: unknown) => value is Event;
 
 function cancel(state: EventState): void {

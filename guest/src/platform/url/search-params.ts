@@ -15,7 +15,7 @@ export class URLSearchParams {
   /** The pairs, unless `#query` has to be parsed first. */
   #pairs: Pair[] | undefined;
   #query: string;
-  /** Gives the URL its new query. */
+  /** Writes the new query into the URL. */
   #changed: Changed | undefined;
 
   static {
