@@ -1,7 +1,12 @@
 /** Thrown answers: `guard`, `ensure`, and their error. */
 import { type ErrorExtra, type ErrorResponse, error, type Response } from "./response.ts";
 
-/** An exception that is an answer: thrown by `guard` and `ensure`, and by a request's `json()`. */
+/**
+ * An exception that is an answer: thrown by `guard` and `ensure`, and by a request's `json()`.
+ *
+ * @example
+ * if (thrown instanceof HttpError) return thrown.response;
+ */
 export class HttpError extends Error {
   /** The answer that the client gets. */
   readonly response: Response;

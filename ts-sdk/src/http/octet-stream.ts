@@ -38,6 +38,11 @@ export interface OctetStreamOptions {
  * It can be read once. The host waits for the handler: it sends a piece only when the handler reads one.
  *
  * @throws TypeError at definition: `max` is not a whole number, or `types` not a list of media types.
+ * @example
+ * put("/files/{id}", { body: octetStream({ max: 1e9 }), status: 204 }, async ({ body }) => {
+ *   for await (const piece of body) await save(piece);
+ *   return noContent();
+ * })
  */
 export function octetStream(options: OctetStreamOptions = {}): OctetStreamSchema {
   refuseUnknown("octetStream", options, ["max", "types"]);

@@ -214,6 +214,8 @@ export function noContent(): Response<204, undefined> {
  * the module: put `req.base` in front of a route's own.
  *
  * @throws RangeError when the status is not a redirect (301, 302, 303, 307, 308).
+ * @example
+ * return redirect(`${req.base}/login`, 303);
  */
 export function redirect<const Status extends 301 | 302 | 303 | 307 | 308 = 302>(
   location: string,

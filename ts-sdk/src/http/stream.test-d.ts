@@ -2,7 +2,10 @@ import type { expectTypeOf as expectTypeOfValue } from "vitest";
 import {
   field,
   get,
+  octetStream,
+  ok,
   type Piece,
+  put,
   type ReadableBody,
   type Response,
   respond,
@@ -60,3 +63,10 @@ routes({
   // @ts-expect-error a declared JSON body is not streamed
   declared: get("/declared", { response: Type("T", { a: field.u32() }) }, () => stream(pieces)),
 });
+
+put("/files", { body: octetStream({ max: 1e9, types: ["image/*"] }) }, async ({ body }) => {
+  for await (const piece of body) expectTypeOf(piece).toEqualTypeOf<Uint8Array<ArrayBuffer>>();
+  return ok({});
+});
+// @ts-expect-error types are a list
+octetStream({ types: "image/*" });

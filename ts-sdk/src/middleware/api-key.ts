@@ -9,6 +9,8 @@ import type { Middleware } from "./types.ts";
  * your own with `safeEqual`.
  *
  * @throws TypeError when the header's name is invalid, or `verify` is not a function.
+ * @example
+ * routes({ … }, { use: [apiKey({ header: "x-api-key" }, (key) => (safeEqual(key, secret("API_KEY")) ? { name: "cron" } : undefined))] })
  */
 export function apiKey<User>(
   { header }: { readonly header: string },

@@ -17,6 +17,8 @@ const CONTROL = /[\0-\x1f\x7f]/;
  * @param options `realm` is the name that a browser may show; `"restricted"` by default
  * @throws TypeError when `verify` is not a function, or the realm has a quote, a backslash or a character beyond
  *   visible ASCII.
+ * @example
+ * const admin = use(basicAuth((name, password) => (safeEqual(password, secret("ADMIN")) ? { name } : undefined)));
  */
 export function basicAuth<User>(
   verify: (name: string, password: string, req: Request) => Identified<User>,

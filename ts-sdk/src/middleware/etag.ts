@@ -9,6 +9,9 @@ import type { Middleware } from "./types.ts";
  * Gives 200 answers to GET and HEAD a strong `ETag`, a digest of their bodies, and answers 304 to clients that have it
  * already (RFC 9110, sections 8.8.3 and 13.1.2). It keeps an `ETag` that the handler has set. A streamed answer gets
  * none, because its body is not known yet.
+ *
+ * @example
+ * routes({ … }, { use: [etag()] })
  */
 export function etag(): Middleware {
   return middleware(async (req, next) => {

@@ -6,6 +6,8 @@ import { encodeUtf8 } from "../platform.ts";
  *
  * @param a a text, compared by its UTF-8 bytes, or bytes
  * @throws TypeError for arguments of other types.
+ * @example
+ * guard(safeEqual(req.headers.get("x-key") ?? "", secret("KEY")), 401, "wrong key");
  */
 export function safeEqual(a: string | Uint8Array, b: string | Uint8Array): boolean {
   const [left, right] = [bytesOf(a), bytesOf(b)];

@@ -60,6 +60,8 @@ export type SecureHeadersOptions = {
  * Adds security headers to answers that lack them: `secureHeaders({ "x-frame-options": "DENY" })`.
  *
  * @throws TypeError at definition, naming an unknown header, or one that can't be sent.
+ * @example
+ * routes({ … }, { use: [secureHeaders({ "x-frame-options": "DENY" })] })
  */
 export function secureHeaders(options: SecureHeadersOptions = {}): Middleware {
   const headers = Object.entries<string | false>({ ...DEFAULTS, ...named(options) }).flatMap(([name, value]) =>

@@ -87,6 +87,8 @@ const SECONDS = /^\d{1,12}$/;
  * answers 401 to any other request, and to one whose time is more than `tolerance` away.
  *
  * @throws TypeError at definition, naming the invalid option.
+ * @example
+ * const hook = use(signature({ scheme: "github", secret: () => secret("WEBHOOK") })).post("/hook", (_in, req) => ok(req.json()));
  */
 export function signature(options: SignatureOptions): Middleware {
   check(options);

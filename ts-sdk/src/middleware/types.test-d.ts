@@ -13,8 +13,10 @@ import {
   Path,
   post,
   type Request,
+  rateLimit,
   respond,
   routes,
+  signJwt,
   Type,
   use,
 } from "../index.ts";
@@ -178,3 +180,18 @@ routes({ ...many, more: get("/", () => ok({})) });
 
 routes({ index: get("/", () => ok({})) }, { use: [middleware((req, next) => next({ client: req.ip }))] });
 group("/all", { index: get("", () => ok({})) }, { use: [middleware((req, next) => next({ client: req.ip }))] });
+
+// Middleware and functions with options of their own.
+
+expectTypeOf(rateLimit({ limit: 100, window: 60, key: (req) => req.ip ?? "" })).toEqualTypeOf<Middleware>();
+// @ts-expect-error a window is needed
+rateLimit({ limit: 100 });
+// @ts-expect-error the key is a text
+rateLimit({ limit: 100, window: 60, key: () => 1 });
+expectTypeOf(signJwt({ sub: "7" }, { key: "k", algorithm: "HS256", expiresIn: "15m" })).toEqualTypeOf<
+  Promise<string>
+>();
+// @ts-expect-error no such algorithm
+signJwt({}, { key: "k", algorithm: "none" });
+// @ts-expect-error a key is needed
+signJwt({}, { algorithm: "HS256" });

@@ -23,6 +23,8 @@ const HASH_BYTES = 32;
  * with the algorithm and its parameters in it.
  *
  * @throws TypeError for a password that is not a text or an unknown algorithm, and RangeError for one of more than 4,096 bytes
+ * @example
+ * await db.exec("INSERT INTO users (name, password) VALUES ($1, $2)", [body.name, await hash(body.password)]);
  */
 export async function hash(password: string, { algorithm = "scrypt" }: PasswordOptions = {}): Promise<string> {
   const secret = bytesOf(password);
@@ -37,6 +39,8 @@ export async function hash(password: string, { algorithm = "scrypt" }: PasswordO
  * another algorithm or with parameters beyond the limits is that of no password.
  *
  * @throws TypeError for a password that is not a text
+ * @example
+ * guard(await verify(body.password, user.password), 401, "wrong name or password");
  */
 export async function verify(password: string, hashed: string): Promise<boolean> {
   const secret = bytesOf(password);

@@ -18,6 +18,8 @@ export type Extended<O, F extends Fields> = Flat<Omit<O, keyof F> & OutputOf<F>>
  * replaces the other's.
  *
  * @throws TypeError at definition: for an argument that is not a `Type`, and an invalid name or field
+ * @example
+ * const Admin = extend(User, "Admin", { level: field.u32() });
  */
 export function extend<O, F extends JsonFields, Defaults>(
   type: TypeSchema<O, Presence, Defaults>,

@@ -11,6 +11,8 @@ export type PartialOf<O> = Flat<{ [K in keyof O]?: O[K] | undefined }>;
  *
  * @param name by default `Partial<name>`: `PartialUser`
  * @throws TypeError at definition: for an argument that is not a `Type`
+ * @example
+ * patch("/users/{id}", { body: partial(User), response: User }, ({ body }) => ok(change(body)))
  */
 export function partial<O>(type: TypeSchema<O>, name?: string): TypeSchema<PartialOf<O>, "required", never> {
   const named = name ?? ((of: TypeSchema) => `Partial${of.name}`);

@@ -8,6 +8,8 @@ import type { Presence } from "./schema.ts";
  *
  * @param name by default the other's with the fields: `UserIdAndName`
  * @throws TypeError at definition: for an argument that is not a `Type`, and an unknown field
+ * @example
+ * const Name = pick(User, ["id", "name"]);
  */
 export function pick<O, K extends keyof O & string, Defaults>(
   type: TypeSchema<O, Presence, Defaults>,

@@ -29,6 +29,8 @@ export const DEFAULT_MAX_KEYS = 1_000;
  * sent is `undefined`.
  *
  * @throws TypeError at definition: for values that may be absent.
+ * @example
+ * const Scores = Type("Scores", { points: record(field.u32({ max: 100 })) });
  */
 export function record<Item, Default extends { readonly [key: string]: Item } | undefined = undefined>(
   items: Schema<Item, "required">,

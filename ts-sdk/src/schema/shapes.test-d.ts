@@ -246,3 +246,14 @@ get("/users", { query: { page: field.u32() } }, ({ query }) => {
   query.limit;
   return ok({});
 });
+
+// Numbers.
+
+const Numbers = Type("Numbers", {
+  a: field.i32(),
+  b: field.i64({ min: -1 }).optional(),
+  c: field.f64({ default: 0.5 }),
+});
+expectTypeOf<Infer<typeof Numbers>>().toEqualTypeOf<{ a: number; b?: number | undefined; c: number }>();
+// @ts-expect-error a default is a number
+field.i64({ default: "1" });
