@@ -58,7 +58,7 @@ export class Lifecycle {
     return start;
   }
 
-  /** Has SIGHUP reload instead of ending, unless the terminal went that the process was started on. Not on Windows. */
+  /** Makes SIGHUP reload instead of ending the process, unless the process lost its terminal. Windows has no SIGHUP. */
   onHangUp(reload: () => void): void {
     this.#hangUp = reload;
   }

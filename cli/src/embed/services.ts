@@ -12,7 +12,7 @@ export interface ServicesOptions {
   readonly host?: string;
   /** 0, or left out, takes a free one. */
   readonly port?: number;
-  /** Begin with nothing. */
+  /** True to begin without data of earlier runs. */
   readonly fresh?: boolean;
 }
 
