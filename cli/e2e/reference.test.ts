@@ -10,7 +10,7 @@ import { describeWith } from "../../testing/needs.ts";
 import { findProgram } from "../../testing/programs.ts";
 import { requireProject } from "../src/project/project.ts";
 import { documentFor } from "../src/schema/document.ts";
-import { referencePage, type Page as Served } from "../src/schema/reference-page.ts";
+import { referencePage, type ServedPage } from "../src/schema/reference-page.ts";
 import { helloProject, root, tenon } from "./servers.ts";
 
 const specUrl = "/run/hello/openapi.json";
@@ -35,7 +35,7 @@ describeWith("chromium", "in a browser", () => {
 
   beforeAll(async () => {
     const document = await documentFor(await requireProject(helloProject));
-    const spec: Served = { path: specUrl, contentType: "application/json", body: document };
+    const spec: ServedPage = { path: specUrl, contentType: "application/json", body: document };
     const pages = new Map([...referencePage({ title: "hello", specUrl }), spec].map((page) => [page.path, page]));
     server = createServer(({ method, url = "" }, response) => {
       const page = pages.get(url);

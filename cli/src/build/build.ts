@@ -35,7 +35,7 @@ export interface BuildOptions {
 }
 
 /** A file that was written. */
-export interface Artifact {
+export interface WrittenFile {
   /** Absolute. */
   readonly path: string;
   readonly bytes: number;
@@ -43,8 +43,8 @@ export interface Artifact {
 
 /** The files and figures of a build. */
 export interface BuildResult {
-  readonly component: Artifact;
-  readonly composed?: Artifact;
+  readonly component: WrittenFile;
+  readonly composed?: WrittenFile;
 }
 
 /**
@@ -156,7 +156,7 @@ async function bridgeOverride(project: Project): Promise<Buffer | undefined> {
   }
 }
 
-async function write(path: string, bytes: Uint8Array): Promise<Artifact> {
+async function write(path: string, bytes: Uint8Array): Promise<WrittenFile> {
   const folder = dirname(path);
   const partial = join(folder, `.${basename(path)}.${process.pid}.part`);
   try {

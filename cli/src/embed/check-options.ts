@@ -13,12 +13,12 @@ import { hostProblem, mountProblem } from "../project/config/mounts.ts";
 import { isFile, isSource, whatSourcesAre } from "./module-source.ts";
 import {
   below,
-  type Check,
-  type Checks,
   check,
   checkKind,
   checkProblem,
   isRecord,
+  type OptionCheck,
+  type OptionChecks,
   problemsOf,
   refuse,
   textsByName,
@@ -29,7 +29,7 @@ const { keys: server } = sections.server;
 const { keys: recording } = sections.record;
 
 /** The checks of the options of recording. */
-const recordChecks: Readonly<Record<keyof RecordOptions, Check>> = {
+const recordChecks: Readonly<Record<keyof RecordOptions, OptionCheck>> = {
   folder: checkKind(recording.folder.kind),
   share: checkKind(recording.share.kind),
   failures: checkKind(recording.failures.kind),
@@ -45,7 +45,7 @@ const recordChecks: Readonly<Record<keyof RecordOptions, Check>> = {
 };
 
 /** The checks of the options of `Runtime.create`. The addon checks addresses and hosts. */
-const runtimeChecks: Readonly<Record<keyof RuntimeOptions, Check>> = {
+const runtimeChecks: Readonly<Record<keyof RuntimeOptions, OptionCheck>> = {
   modules: checkModules,
   sidecars: checkSidecars,
   outboundAllow: checkKind(textList),
@@ -67,13 +67,13 @@ const runtimeChecks: Readonly<Record<keyof RuntimeOptions, Check>> = {
     const missing = value["folder"] === undefined ? [`\`${path}.folder\` is missing: it must be a string`] : [];
     return [...problemsOf(value, below(path, recordChecks), () => undefined), ...missing];
   },
-  ...(limitChecks(Object.entries(limits)) as Record<keyof Limits, Check>),
+  ...(limitChecks(Object.entries(limits)) as Record<keyof Limits, OptionCheck>),
 };
 
 const ownLimits = Object.entries(limits).filter(([name, { ofModule }]) => ofModule || name === "max_concurrent");
 
 /** The checks of a module's budget. */
-const budgetChecks: Readonly<Record<keyof ModuleBudget, Check>> = {
+const budgetChecks: Readonly<Record<keyof ModuleBudget, OptionCheck>> = {
   cpu: checkProblem(allowanceProblem("cpu")),
   calls: checkProblem(allowanceProblem("calls")),
   bytesOut: checkProblem(allowanceProblem("bytes_out")),
@@ -83,7 +83,7 @@ const budgetChecks: Readonly<Record<keyof ModuleBudget, Check>> = {
 };
 
 /** The checks of a module's options. */
-const moduleChecks: Readonly<Record<keyof ModuleOptions, Check>> = {
+const moduleChecks: Readonly<Record<keyof ModuleOptions, OptionCheck>> = {
   source: check(whatSourcesAre, isSource),
   env: runtimeChecks.env,
   secrets: runtimeChecks.secrets,
@@ -107,7 +107,7 @@ const moduleChecks: Readonly<Record<keyof ModuleOptions, Check>> = {
   verifyKey: runtimeChecks.verifyKey,
 };
 
-const listenChecks: Readonly<Record<keyof ListenOptions, Check>> = {
+const listenChecks: Readonly<Record<keyof ListenOptions, OptionCheck>> = {
   host: checkKind(text),
   port: checkKind(server.port.kind),
   localNames: checkKind(server.access_log.kind),
@@ -174,7 +174,7 @@ function checkSidecars(path: string, value: unknown): string[] {
 /** The checks of limits, by the names of their options. */
 function limitChecks(
   limits: readonly (readonly [name: string, { readonly min: number; readonly max: number }])[],
-): Checks {
+): OptionChecks {
   return Object.fromEntries(limits.map(([name, { min, max }]) => [camelCase(name), checkKind(wholeNumber(min, max))]));
 }
 

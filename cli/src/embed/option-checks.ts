@@ -5,13 +5,13 @@ import { type Kind, text } from "../project/config/kinds.ts";
 import { isUrl } from "./module-source.ts";
 
 /** Checks the value of an option; `path` is its name. The value is not repeated, because it may be a secret. */
-export type Check = (path: string, value: unknown) => string[];
+export type OptionCheck = (path: string, value: unknown) => string[];
 
-export type Checks = Readonly<Record<string, Check>>;
+export type OptionChecks = Readonly<Record<string, OptionCheck>>;
 
 /** The checks of an option's parts, which messages call by their paths. */
-export function below(path: string, checks: Checks): Checks {
-  const parts = Object.entries(checks).map(([name, check]): [string, Check] => [
+export function below(path: string, checks: OptionChecks): OptionChecks {
+  const parts = Object.entries(checks).map(([name, check]): [string, OptionCheck] => [
     name,
     (_, value) => check(`${path}.${name}`, value),
   ]);
@@ -23,7 +23,11 @@ export function below(path: string, checks: Checks): Checks {
  *
  * @param home says where an option belongs that is not one of these
  */
-export function problemsOf(options: object, checks: Checks, home: (name: string) => string | undefined): string[] {
+export function problemsOf(
+  options: object,
+  checks: OptionChecks,
+  home: (name: string) => string | undefined,
+): string[] {
   return Object.entries(options).flatMap(([name, value]) => {
     const known = Object.hasOwn(checks, name) ? checks[name] : undefined;
     if (known !== undefined) return value === undefined ? [] : known(name, value);
@@ -41,12 +45,12 @@ export function refuse(problems: readonly string[]): void {
 }
 
 /** A check of a value, and the words for the right ones. */
-export function check(description: string, fits: (value: unknown) => boolean): Check {
+export function check(description: string, fits: (value: unknown) => boolean): OptionCheck {
   return (path, value) => (fits(value) ? [] : [`\`${path}\` must be ${description}`]);
 }
 
 /** A check by a kind of value in `tenon.toml`. */
-export function checkKind({ description, read }: Kind<unknown>): Check {
+export function checkKind({ description, read }: Kind<unknown>): OptionCheck {
   return check(description, (value) => read(value) !== undefined);
 }
 
@@ -54,7 +58,7 @@ export function checkKind({ description, read }: Kind<unknown>): Check {
 export function textsByName(
   description: string,
   names?: { readonly pattern: RegExp; readonly description: string },
-): Check {
+): OptionCheck {
   const each = checkKind(text);
   return (path, value) => {
     if (!isRecord(value)) return [`\`${path}\` must be ${description}`];
@@ -67,7 +71,7 @@ export function textsByName(
 }
 
 /** A check of a text by a rule of `tenon.toml`. */
-export function checkProblem(problemOf: (text: string) => string | undefined): Check {
+export function checkProblem(problemOf: (text: string) => string | undefined): OptionCheck {
   return (path, value) => {
     const problem = typeof value === "string" ? problemOf(value) : "must be a string";
     return problem === undefined ? [] : [`\`${path}\` ${problem}`];

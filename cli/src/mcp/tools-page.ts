@@ -1,5 +1,5 @@
 /** The page of `tenon dev` that lists an app's tools, calls one, and shows the configurations of clients. */
-import type { Page } from "../schema/reference-page.ts";
+import type { ServedPage } from "../schema/reference-page.ts";
 
 /** The path of the page. */
 export const toolsPath = "/tools";
@@ -16,7 +16,7 @@ export interface ToolsPage {
 const POLICY = "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src data:; connect-src 'self'";
 
 /** Returns the page and its script. It asks the served module itself, so it always shows the last build. */
-export function toolsPages({ name, folder }: ToolsPage): Page[] {
+export function toolsPages({ name, folder }: ToolsPage): ServedPage[] {
   return [
     { path: toolsPath, contentType: "text/html; charset=utf-8", body: html() },
     {

@@ -5,9 +5,10 @@ import type { ModuleFile } from "../embed/module-source.ts";
 import type { ModuleOptions, RuntimeOptions } from "../embed/runtime-options.ts";
 import { TenonError } from "../errors.ts";
 import { isReference } from "../oci/reference.ts";
+import type { Environment } from "./config/parse.ts";
 import type { Config } from "./config.ts";
 import { moduleName, type Project } from "./project.ts";
-import { type Environment, resolveSecrets } from "./secrets.ts";
+import { resolveSecrets } from "./secrets.ts";
 import { resolveSidecars } from "./sidecars.ts";
 
 /** A module's source that was set at run time. */

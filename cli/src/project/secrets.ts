@@ -4,10 +4,8 @@ import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { systemReason, TenonError } from "../errors.ts";
 import { readTextFile } from "../text-file.ts";
+import type { Environment } from "./config/parse.ts";
 import { placeOfKey } from "./place-of-key.ts";
-
-/** Variables by name. */
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The file beside `tenon.toml` with variables for `tenon dev`. */
 export const environmentFile = ".env";

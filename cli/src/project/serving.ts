@@ -2,8 +2,9 @@
 import { resolve } from "node:path";
 import type { RuntimeOptions } from "../embed/runtime-options.ts";
 import { TenonError } from "../errors.ts";
+import type { Environment } from "./config/parse.ts";
 import type { Config } from "./config.ts";
-import { type Environment, resolveSecrets } from "./secrets.ts";
+import { resolveSecrets } from "./secrets.ts";
 import { resolveSidecars } from "./sidecars.ts";
 
 /**

@@ -3,8 +3,9 @@ import { resolve } from "node:path";
 import type { Sidecars } from "../embed/runtime-options.ts";
 import { TenonError } from "../errors.ts";
 import type { InProcessTable } from "./config/in-process.ts";
+import type { Environment } from "./config/parse.ts";
 import { placeOfKey } from "./place-of-key.ts";
-import { type Environment, missingHint, valueAt } from "./secrets.ts";
+import { missingHint, valueAt } from "./secrets.ts";
 
 /**
  * The sidecars of a section.

@@ -4,11 +4,11 @@ import { readFile, stat } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { systemReason } from "../errors.ts";
 import { variableOf } from "./config/key.ts";
+import type { Environment } from "./config/parse.ts";
 import { Report } from "./config/report.ts";
 import { readToml } from "./config/toml.ts";
 import type { Config } from "./config.ts";
 import { configFile } from "./project.ts";
-import type { Environment } from "./secrets.ts";
 
 /** Maximum size of a certificate or key file in bytes. A long chain fits many times. */
 const MAX_BYTES = 1_048_576;

@@ -5,14 +5,14 @@ import { dirname, join } from "node:path";
 import { packageFolder } from "../package.ts";
 
 /** A page served at an exact path. */
-export interface Page {
+export interface ServedPage {
   readonly path: string;
   readonly contentType: string;
   readonly body: string | Buffer;
 }
 
 /** Content of the reference page. */
-export interface Reference {
+export interface ReferenceContent {
   /** Title of the window. */
   readonly title: string;
   /** URL of the document on the page's own server: `/run/<module>/openapi.json`. */
@@ -29,7 +29,7 @@ const assets = [
  * Returns the reference of an API for `tenon dev`: a page at `/docs`, and its files below. The viewer is Swagger UI,
  * which is part of this package. Nothing is loaded from elsewhere.
  */
-export function referencePage(reference: Reference): Page[] {
+export function referencePage(reference: ReferenceContent): ServedPage[] {
   const folder = viewerFolder();
   return [
     { path: "/docs", contentType: "text/html; charset=utf-8", body: html(reference) },
@@ -52,7 +52,7 @@ function viewerFolder(): string {
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'";
 
-function html({ title }: Reference): string {
+function html({ title }: ReferenceContent): string {
   return `<!doctype html>
 <html lang="en">
   <head>
@@ -76,7 +76,7 @@ function html({ title }: Reference): string {
  * Shows the document. Its server is `/`, which is right for a component that is served alone. Here the module is below
  * `/run/<module>`, so requests that are tried out go there.
  */
-function script({ specUrl }: Reference): string {
+function script({ specUrl }: ReferenceContent): string {
   return `const url = ${JSON.stringify(specUrl)};
 const base = url.slice(0, url.lastIndexOf("/")) || "/";
 const show = (more) => SwaggerUIBundle({ dom_id: "#reference", deepLinking: true, validatorUrl: null, ...more });

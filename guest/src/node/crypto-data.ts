@@ -8,7 +8,7 @@ export { hashes, type Running } from "./hashes.ts";
 /** Bytes, or a text with a separate encoding. */
 export type Data = string | ArrayBufferView | ArrayBuffer;
 export type Bytes = Uint8Array<ArrayBuffer>;
-export type Callback<Value> = (error: Error | null, value?: Value) => void;
+export type NodeCallback<Value> = (error: Error | null, value?: Value) => void;
 
 /** The name of a hash function as the table has it. */
 export const hashKey = (name: string): string =>
@@ -85,7 +85,7 @@ export function timingSafeEqual(a: Data, b: Data): boolean {
 }
 
 /** Calls back later with the result or error of a function. Without a callback, returns the result at once. */
-export function answered<Value>(compute: () => Value, callback: Callback<Value> | undefined): Value | undefined {
+export function answered<Value>(compute: () => Value, callback: NodeCallback<Value> | undefined): Value | undefined {
   if (callback === undefined) return compute();
   let value: Value;
   try {

@@ -7,11 +7,11 @@ import type { Part } from "../platform/crypto/block.ts";
 import {
   answered,
   bytesOf,
-  type Callback,
   type Data,
   hashKey,
   hashNamed,
   type KeyObject,
+  type NodeCallback,
   outputOf,
 } from "./crypto-data.ts";
 import { symmetric as compiled, type Symmetric } from "./symmetric.ts";
@@ -151,22 +151,22 @@ export interface ScryptOptions {
 
 export const { argon2Sync, pbkdf2Sync, scryptSync, hkdfSync } = derivedBy(compiled);
 
-export function pbkdf2(...args: [...Parameters<typeof pbkdf2Sync>, Callback<unknown>]): void {
+export function pbkdf2(...args: [...Parameters<typeof pbkdf2Sync>, NodeCallback<unknown>]): void {
   const [password, salt, iterations, length, digest, callback] = args;
   answered(() => pbkdf2Sync(password, salt, iterations, length, digest), callback);
 }
 
 export function scrypt(password: Data, salt: Data, length: number, ...rest: unknown[]): void {
-  const callback = rest.pop() as Callback<unknown>;
+  const callback = rest.pop() as NodeCallback<unknown>;
   answered(() => scryptSync(password, salt, length, rest[0] as ScryptOptions | undefined), callback);
 }
 
-export function argon2(...args: [...Parameters<typeof argon2Sync>, Callback<unknown>]): void {
+export function argon2(...args: [...Parameters<typeof argon2Sync>, NodeCallback<unknown>]): void {
   const [algorithm, options, callback] = args;
   answered(() => argon2Sync(algorithm, options), callback);
 }
 
-export function hkdf(...args: [...Parameters<typeof hkdfSync>, Callback<ArrayBuffer>]): void {
+export function hkdf(...args: [...Parameters<typeof hkdfSync>, NodeCallback<ArrayBuffer>]): void {
   const [digest, key, salt, info, length, callback] = args;
   answered(() => hkdfSync(digest, key, salt, info, length), callback);
 }

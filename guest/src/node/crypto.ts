@@ -7,10 +7,10 @@ import {
   type Bytes,
   begun,
   bytesOf,
-  type Callback,
   type Data,
   hashes,
   KeyObject,
+  type NodeCallback,
   outputOf,
   type Running,
   timingSafeEqual,
@@ -84,7 +84,7 @@ function fillRandomly(bytes: Bytes, what: string): void {
   for (let at = 0; at < bytes.length; at += 65_536) globalThis.crypto.getRandomValues(bytes.subarray(at, at + 65_536));
 }
 
-export function randomBytes(size: number, callback?: Callback<Bytes>): Bytes | undefined {
+export function randomBytes(size: number, callback?: NodeCallback<Bytes>): Bytes | undefined {
   return answered(() => {
     const bytes: Bytes = Buffer.alloc(size);
     fillRandomly(bytes, "randomBytes");
@@ -104,15 +104,15 @@ export function randomFillSync<View extends ArrayBufferView | ArrayBuffer>(
 }
 
 export function randomFill(view: ArrayBufferView, ...rest: unknown[]): void {
-  const callback = rest.pop() as Callback<ArrayBufferView>;
+  const callback = rest.pop() as NodeCallback<ArrayBufferView>;
   answered(() => randomFillSync(view, ...(rest as number[])), callback);
 }
 
 /** Returns a uniformly distributed whole number, at least `from` and less than `to`. */
 export function randomInt(
   from: number,
-  to?: number | Callback<number>,
-  callback?: Callback<number>,
+  to?: number | NodeCallback<number>,
+  callback?: NodeCallback<number>,
 ): number | undefined {
   if (typeof to !== "number") return randomInt(0, from, to);
   const range = to - from;

@@ -13,7 +13,7 @@ import type { Around, FoundOperation, Match, Recover } from "../routing/step.ts"
 import type { RouteTable } from "../routing/table.ts";
 import { bodyWriter } from "./answers.ts";
 import type { App, HandleOptions } from "./app.ts";
-import { type Input, inputReader, type ReadInput } from "./input.ts";
+import { type InputOrRefusal, inputReader, type ReadInput } from "./input.ts";
 import { errorHandler, type OnError } from "./on-error.ts";
 import { invalidHandler, type OnInvalid } from "./on-invalid.ts";
 import { reportError } from "./report.ts";
@@ -97,7 +97,7 @@ export function createApp(
     context: object,
   ): Response | Promise<Response> {
     const read = (readers.get(found.operation) as ReadInput)(request, found.params, found.malformed);
-    const proceed = ({ input, refusal }: Input) => {
+    const proceed = ({ input, refusal }: InputOrRefusal) => {
       if (refusal) return refuse ? refuse(refusal, request) : refusal;
       return handler(input as never, request, context as never);
     };

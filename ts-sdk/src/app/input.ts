@@ -10,10 +10,14 @@ import { isSchema } from "../schema/schema.ts";
 import { reader } from "./read-input.ts";
 
 /** Reads a handler's input, or returns the answer with the failures. */
-export type ReadInput = (request: Request, params: Params, malformed: Malformed) => Input | Promise<Input>;
+export type ReadInput = (
+  request: Request,
+  params: Params,
+  malformed: Malformed,
+) => InputOrRefusal | Promise<InputOrRefusal>;
 
 /** A parsed input, or the answer to give instead of calling the handler. */
-export interface Input {
+export interface InputOrRefusal {
   readonly input?: Readonly<Record<string, unknown>>;
   readonly refusal?: Response;
 }
@@ -29,8 +33,8 @@ export type ReadOne = (request: Request, params: Params, errors: InputError[]) =
 
 const KINDS = ["path", "query", "headers", "body"] as const;
 /** The options of a route that declare inputs. */
-export type Kind = (typeof KINDS)[number];
-const NOTHING: Input = { input: Object.freeze({}) };
+export type InputOption = (typeof KINDS)[number];
+const NOTHING: InputOrRefusal = { input: Object.freeze({}) };
 
 /** Composes an operation's input reader, once. One answer has the failures of all inputs. */
 export function inputReader({ name, options }: Operation): ReadInput {
@@ -52,18 +56,21 @@ export function inputReader({ name, options }: Operation): ReadInput {
     const errors = names.length > 0 ? undecoded(names) : [];
     const input: Record<string, unknown> = {};
     for (let i = 0; i < kinds.length; i++) {
-      input[kinds[i] as Kind] = (readers[i] as ReadOne)(request, params, errors);
+      input[kinds[i] as InputOption] = (readers[i] as ReadOne)(request, params, errors);
     }
     if (waits) return settle(input, errors);
     return errors.length > 0 ? refused(errors) : { input };
   };
 }
 
-function refused(errors: readonly InputError[]): Input {
+function refused(errors: readonly InputError[]): InputOrRefusal {
   return { refusal: problemResponse(invalidInput(errors)) };
 }
 
-function settle(input: Record<string, unknown>, errors: readonly InputError[]): Input | Promise<Input> {
+function settle(
+  input: Record<string, unknown>,
+  errors: readonly InputError[],
+): InputOrRefusal | Promise<InputOrRefusal> {
   const kinds = Object.keys(input);
   const values = Object.values(input);
   if (values.some((value) => value instanceof Promise)) {

@@ -11,11 +11,11 @@ import { isSchema } from "../schema/schema.ts";
 import type { StandardSchema } from "../schema/standard.ts";
 import { foreignParser, type ParseInput } from "./foreign.ts";
 import { headerReader } from "./header-input.ts";
-import type { Kind, ReadOne } from "./input.ts";
+import type { InputOption, ReadOne } from "./input.ts";
 import { type OtherForm, queryReader } from "./query-string.ts";
 
 /** Composes the reader of one kind of input, once. */
-export function reader(kind: Kind, options: RouteOptions, name: string): ReadOne {
+export function reader(kind: InputOption, options: RouteOptions, name: string): ReadOne {
   const schema = options[kind] as StandardSchema;
   if (kind === "headers") {
     const read = headerReader(schema, name);

@@ -1,7 +1,7 @@
 /** The statements of a Drizzle session: each on its own, or all in one transaction. */
 import type { Column, DbStatement, Isolation, Row } from "../outbound/db.ts";
 import { type DialectName, toParameters } from "../outbound/parameter.ts";
-import { type ArrayResult, batchValues, type Headers, query, values } from "../outbound/statements.ts";
+import { type ArrayResult, batchValues, type HeaderPairs, query, values } from "../outbound/statements.ts";
 import { OpenTransaction } from "../outbound/transaction.ts";
 
 /** SQL, and the values of its placeholders as Drizzle gives them. */
@@ -46,7 +46,7 @@ export class Connection {
     return await open.around(() => run(new Connection(this.#dialect, open)));
   }
 
-  async #send<T>(ask: (headers: Headers) => Promise<T>): Promise<T> {
+  async #send<T>(ask: (headers: HeaderPairs) => Promise<T>): Promise<T> {
     const transaction = this.#transaction;
     return transaction === undefined ? await ask([]) : await transaction.send(() => ask(transaction.headers));
   }

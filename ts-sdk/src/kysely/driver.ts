@@ -8,7 +8,7 @@ import {
 } from "kysely";
 import type { BatchResult, DbStatement, Isolation } from "../outbound/db.ts";
 import { type DialectName, isWrite, toParameters } from "../outbound/parameter.ts";
-import { batch, execute, type Headers, query } from "../outbound/statements.ts";
+import { batch, execute, type HeaderPairs, query } from "../outbound/statements.ts";
 import { OpenTransaction } from "../outbound/transaction.ts";
 
 export class TenonDriver implements Driver {
@@ -112,7 +112,7 @@ class Connection implements DatabaseConnection {
     for (let at = 0; at < rows.length; at += chunkSize) yield { rows: rows.slice(at, at + chunkSize) };
   }
 
-  async #run<R>({ sql, parameters, query: node }: CompiledQuery, headers: Headers): Promise<QueryResult<R>> {
+  async #run<R>({ sql, parameters, query: node }: CompiledQuery, headers: HeaderPairs): Promise<QueryResult<R>> {
     const statement: DbStatement = [sql, toParameters(parameters, this.#dialect)];
     const rows = async () => (await query(statement, headers)) as R[];
     switch (node.kind) {

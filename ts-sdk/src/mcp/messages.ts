@@ -22,7 +22,7 @@ export type Members = Readonly<Record<string, unknown>>;
 export type MessageId = string | number;
 
 /** A request or a notification. */
-export interface Message {
+export interface RpcMessage {
   /** Undefined for a notification. */
   readonly id?: MessageId;
   readonly method: string;
@@ -108,7 +108,7 @@ export function idOf(value: unknown): MessageId | undefined {
  *
  * @throws ProtocolError
  */
-export function readMessage(value: unknown): Message | undefined {
+export function readMessage(value: unknown): RpcMessage | undefined {
   if (!isObject(value) || value["jsonrpc"] !== "2.0") {
     throw new ProtocolError(INVALID_REQUEST, 'A message must be an object with "jsonrpc": "2.0".', 400);
   }

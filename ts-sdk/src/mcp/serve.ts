@@ -31,11 +31,11 @@ import {
   LEGACY,
   METHOD_NOT_FOUND,
   type Members,
-  type Message,
   MODERN,
   notificationText,
   ProtocolError,
   parseBody,
+  type RpcMessage,
   readMessage,
   resultText,
   UNSUPPORTED_VERSION,
@@ -113,7 +113,7 @@ export function appWithMcp(
   }
 
   /** Answers a request that is no batch: with JSON, or with events where progress is asked for or nothing else accepted. */
-  async function single(message: Message, request: Request, isModern: boolean, reply: Reply): Promise<Response> {
+  async function single(message: RpcMessage, request: Request, isModern: boolean, reply: Reply): Promise<Response> {
     const { id = "", params = {} } = message;
     const accepts = request.headers.get("accept") ?? "*/*";
     const asEvents = (text: string): Response =>
@@ -168,7 +168,7 @@ export function appWithMcp(
   }
 
   /** The members of a result, as JSON. @throws ProtocolError */
-  async function resultOf({ method, params = {} }: Message, request: Request, isModern: boolean): Promise<string> {
+  async function resultOf({ method, params = {} }: RpcMessage, request: Request, isModern: boolean): Promise<string> {
     switch (method) {
       case "server/discover":
         return `"supportedVersions":["${MODERN}"],"capabilities":{"tools":{}}${instructions()},${listed()}`;
@@ -290,7 +290,7 @@ function acceptsType(accept: string, type: string): boolean {
 }
 
 /** The version in a message's `_meta`, which makes it one of the stateless revision. */
-function versionIn(message: Message | undefined): unknown {
+function versionIn(message: RpcMessage | undefined): unknown {
   return metaOf(message?.params)?.[`${META}protocolVersion`];
 }
 
@@ -300,7 +300,7 @@ function metaOf(params: Members | undefined): Members | undefined {
 }
 
 /** Checks a request of the stateless revision: its `_meta`, and the headers that repeat it. @throws ProtocolError */
-function checkModern(message: Message, request: Request, version: string | undefined): void {
+function checkModern(message: RpcMessage, request: Request, version: string | undefined): void {
   const meta = metaOf(message.params);
   const given = versionIn(message);
   if (meta === undefined || typeof given !== "string") {

@@ -1,4 +1,4 @@
-import type { Dialect } from "./dialect.ts";
+import type { OpenApiDialect } from "./dialect.ts";
 import { OpenApiError } from "./errors.ts";
 
 /** A Schema Object or a Reference Object. */
@@ -20,11 +20,11 @@ const PROBLEM_DETAILS: SchemaObject = {
 
 /** `components.schemas`: every named type that the routes use, once. */
 export class Components {
-  readonly dialect: Dialect;
+  readonly dialect: OpenApiDialect;
   readonly #schemas = new Map<string, { readonly shape: string; readonly schema: SchemaObject; readonly at: string }>();
 
   /** @param dialect the version of OpenAPI that the document is written for */
-  constructor(dialect: Dialect) {
+  constructor(dialect: OpenApiDialect) {
     this.dialect = dialect;
     this.add("ProblemDetails", PROBLEM_DETAILS, "error answers");
   }

@@ -1,11 +1,11 @@
 /** OpenAPI 3.0.0, whose Schema Object is a variant of an early draft of JSON Schema (section 4.7.24). */
 import type { SchemaObject } from "./components.ts";
-import { all, type Dialect } from "./dialect.ts";
+import { all, type OpenApiDialect } from "./dialect.ts";
 import { fromDraft, NULL } from "./drafts.ts";
 
 const TYPES = new Set(["string", "number", "integer", "boolean", "array", "object"]);
 
-export const openapi30: Dialect = {
+export const openapi30: OpenApiDialect = {
   name: "OpenAPI 3.0",
   openapi: "3.0.0",
   targets: ["openapi-3.0", "draft-07", "draft-2020-12"],

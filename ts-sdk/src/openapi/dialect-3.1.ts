@@ -1,10 +1,10 @@
 /** OpenAPI 3.1, whose Schema Object is JSON Schema draft 2020-12 (section 4.8.24). */
 import type { SchemaObject } from "./components.ts";
-import { all, type Dialect } from "./dialect.ts";
+import { all, type OpenApiDialect } from "./dialect.ts";
 
 const TYPES = new Set(["string", "number", "integer", "boolean", "array", "object", "null"]);
 
-export const openapi31: Dialect = {
+export const openapi31: OpenApiDialect = {
   name: "OpenAPI 3.1",
   openapi: "3.1.0",
   targets: ["draft-2020-12", "draft-07"],

@@ -4,7 +4,7 @@ import type { SchemaObject } from "./components.ts";
 export type KeywordKind = "schema" | "schemas" | "named" | "schema or boolean" | "value";
 
 /** The differences between versions of OpenAPI. The generator reads them and decides nothing by version. */
-export interface Dialect {
+export interface OpenApiDialect {
   /** The version in error texts, such as `OpenAPI 3.0`. */
   readonly name: string;
   /** The value of the document's member `openapi`. */

@@ -1,7 +1,7 @@
 import type { App } from "../app/app.ts";
 import type { SecuritySchemeObject } from "../middleware/security.ts";
 import { Components, type SchemaObject } from "./components.ts";
-import type { Dialect } from "./dialect.ts";
+import type { OpenApiDialect } from "./dialect.ts";
 import type { DocComments } from "./doc-comment.ts";
 import type { Manifest } from "./manifest.ts";
 import { type PathItem, paths } from "./paths.ts";
@@ -9,7 +9,7 @@ import { Security } from "./security.ts";
 
 /** An OpenAPI document, limited to the members that Tenon writes. */
 export interface Document {
-  readonly openapi: Dialect["openapi"];
+  readonly openapi: OpenApiDialect["openapi"];
   readonly info: { readonly title: string; readonly version: string; readonly description?: string };
   readonly servers: readonly { readonly url: string; readonly description: string }[];
   readonly security: readonly never[];
@@ -24,7 +24,7 @@ export interface Document {
  * Makes the document of an app. Paths, methods and components are sorted, and the order of declaration has no effect: a
  * document under version control changes only when the API does.
  */
-export function createDocument(app: App, manifest: Manifest, comments: DocComments, dialect: Dialect): Document {
+export function createDocument(app: App, manifest: Manifest, comments: DocComments, dialect: OpenApiDialect): Document {
   const { name, version = "0.0.0", description } = manifest;
   const components = new Components(dialect);
   const security = new Security(app);

@@ -1,6 +1,6 @@
 import type { StandardSchema } from "../schema/standard.ts";
 import type { Components, SchemaObject } from "./components.ts";
-import type { Dialect } from "./dialect.ts";
+import type { OpenApiDialect } from "./dialect.ts";
 import { OpenApiError } from "./errors.ts";
 import {
   type Patterns,
@@ -64,7 +64,12 @@ export function foreignSchema(
 }
 
 /** @throws Error with the library's reasons when it can write it for no target */
-function convert(converter: Converter, vendor: string, direction: "input" | "output", dialect: Dialect): SchemaObject {
+function convert(
+  converter: Converter,
+  vendor: string,
+  direction: "input" | "output",
+  dialect: OpenApiDialect,
+): SchemaObject {
   const reasons = new Set<string>();
   for (const target of dialect.targets) {
     try {
@@ -135,7 +140,7 @@ function converterOf(schema: unknown): Converter | undefined {
 }
 
 /** The path of the field that can't be converted, as far as the library exposes its fields. */
-function culprit(schema: unknown, vendor: string, direction: "input" | "output", dialect: Dialect): string[] {
+function culprit(schema: unknown, vendor: string, direction: "input" | "output", dialect: OpenApiDialect): string[] {
   for (const [key, field] of fieldsOf(schema)) {
     const converter = converterOf(field);
     try {

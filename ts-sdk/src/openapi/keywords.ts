@@ -1,5 +1,5 @@
 import { type Components, reference, type SchemaObject } from "./components.ts";
-import type { Dialect } from "./dialect.ts";
+import type { OpenApiDialect } from "./dialect.ts";
 import { OpenApiError } from "./errors.ts";
 
 /** Keywords of a converted schema as a whole, which do not change its meaning or were read before. */
@@ -127,12 +127,12 @@ export function translate(
   return refersToRoot(root) ? components.add(own, schema, at) : schema;
 }
 
-function check(dialect: Dialect, key: string, value: unknown, where: string): void {
+function check(dialect: OpenApiDialect, key: string, value: unknown, where: string): void {
   const wrong = isKeyword(dialect, key) ? dialect.problem(key, value) : `has no "${key}"`;
   if (wrong !== undefined) throw new OpenApiError(`${where}: ${dialect.name} ${wrong}`);
 }
 
-function isKeyword({ keywords }: Dialect, key: string): boolean {
+function isKeyword({ keywords }: OpenApiDialect, key: string): boolean {
   return Object.hasOwn(keywords, key) || key.startsWith("x-");
 }
 

@@ -3,7 +3,7 @@ import { atRehearsal } from "../rehearse.ts";
 import type { Value } from "../sql/index.ts";
 import { type ReadPage, readPage } from "./page.ts";
 import { askSidecar } from "./sidecar.ts";
-import { batch, execute, type Headers, query, queryOf, rowsOf, values } from "./statements.ts";
+import { batch, execute, type HeaderPairs, query, queryOf, rowsOf, values } from "./statements.ts";
 import { inTransaction, type Transaction, type TransactionOptions } from "./transaction.ts";
 
 /** A value of a row as a sidecar sends it: 64-bit integers beyond 2^53 and decimals are texts, bytes are base64. */
@@ -127,6 +127,6 @@ export const db = {
 
 atRehearsal(() => db.query(["SELECT $1", ["x"]]));
 
-function keyHeaders({ idempotencyKey }: ExecuteOptions): Headers {
+function keyHeaders({ idempotencyKey }: ExecuteOptions): HeaderPairs {
   return idempotencyKey === undefined ? [] : [["idempotency-key", idempotencyKey]];
 }

@@ -6,8 +6,8 @@ import type { BatchResult, BatchStatement, Column, DbStatement, Isolation, Param
 import type { HttpResponse } from "./response.ts";
 import { askSidecar, type SidecarRequest } from "./sidecar.ts";
 
-/** Headers of a request. */
-export type Headers = readonly (readonly [name: string, value: string])[];
+/** Headers of a request, as pairs. */
+export type HeaderPairs = readonly (readonly [name: string, value: string])[];
 
 /** Rows as arrays: every column in its order, with repeated names. */
 export interface ArrayRows {
@@ -23,22 +23,22 @@ export interface ArrayResult extends ArrayRows {
 const ARRAYS = { rows: "arrays" } as const;
 
 /** Runs one statement, with rows as objects. */
-export async function query<R extends object>(statement: DbStatement, headers: Headers = []): Promise<R[]> {
+export async function query<R extends object>(statement: DbStatement, headers: HeaderPairs = []): Promise<R[]> {
   return rowsOf<R>(await askSidecar("db", queryOf(statement, headers)));
 }
 
 /** Runs one statement, with rows as arrays. */
-export async function values(statement: DbStatement, headers: Headers = []): Promise<ArrayRows> {
+export async function values(statement: DbStatement, headers: HeaderPairs = []): Promise<ArrayRows> {
   const asked = post("/sql/query", headers, wire(statement, ARRAYS));
   return (await askSidecar("db", asked)).json() as ArrayRows;
 }
 
 /** The request for one statement's rows. */
-export function queryOf(statement: DbStatement, headers: Headers = []): SidecarRequest {
+export function queryOf(statement: DbStatement, headers: HeaderPairs = []): SidecarRequest {
   return post("/sql/query", headers, wire(statement));
 }
 
-function post(path: string, headers: Headers, json: string): SidecarRequest {
+function post(path: string, headers: HeaderPairs, json: string): SidecarRequest {
   return { method: "POST", path, headers: [JSON_TYPE[0], ...headers], body: json };
 }
 
@@ -48,7 +48,7 @@ export function rowsOf<R>(response: HttpResponse): R[] {
 }
 
 /** Runs one statement, and returns the number of changed rows. */
-export async function execute(statement: DbStatement, headers: Headers): Promise<number> {
+export async function execute(statement: DbStatement, headers: HeaderPairs): Promise<number> {
   const response = await askSidecar("db", post("/sql/execute", headers, wire(statement)));
   return (response.json() as { rows_affected: number }).rows_affected;
 }
@@ -56,7 +56,7 @@ export async function execute(statement: DbStatement, headers: Headers): Promise
 /** Runs statements in one transaction, with rows as objects. */
 export async function batch(
   statements: readonly BatchStatement[],
-  headers: Headers,
+  headers: HeaderPairs,
   more: { readonly isolation?: Isolation } = {},
 ): Promise<BatchResult[]> {
   return await resultsOf<BatchResult>(
@@ -70,12 +70,15 @@ export async function batch(
 }
 
 /** Runs statements in one transaction, with rows as arrays. */
-export async function batchValues(statements: readonly DbStatement[], headers: Headers = []): Promise<ArrayResult[]> {
+export async function batchValues(
+  statements: readonly DbStatement[],
+  headers: HeaderPairs = [],
+): Promise<ArrayResult[]> {
   const texts = statements.map((each) => wire(each, ARRAYS));
   return await resultsOf<ArrayResult>(headers, withList({}, "statements", texts));
 }
 
-async function resultsOf<R extends BatchResult | ArrayResult>(headers: Headers, json: string): Promise<R[]> {
+async function resultsOf<R extends BatchResult | ArrayResult>(headers: HeaderPairs, json: string): Promise<R[]> {
   const response = await askSidecar("db", post("/sql/batch", headers, json));
   const { results } = response.json() as { results: (R & { rows_affected: number })[] };
   return results.map(({ columns, rows, rows_affected }) => ({ columns, rows, rowsAffected: rows_affected }) as R);

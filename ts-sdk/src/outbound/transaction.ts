@@ -3,7 +3,7 @@ import { environmentKey, TRANSACTION } from "../abi.ts";
 import { platform } from "../platform.ts";
 import type { BatchResult, BatchStatement, Column, DbStatement, Isolation, Row } from "./db.ts";
 import { askSidecar, SidecarError } from "./sidecar.ts";
-import type { ArrayRows, Headers } from "./statements.ts";
+import type { ArrayRows, HeaderPairs } from "./statements.ts";
 
 /** Options of a transaction. */
 export interface TransactionOptions {
@@ -27,10 +27,10 @@ export interface Transaction {
 
 /** The requests of `db`, each with headers. */
 export interface Requests {
-  query<R extends object>(statement: DbStatement, headers: Headers): Promise<R[]>;
-  values(statement: DbStatement, headers: Headers): Promise<ArrayRows>;
-  execute(statement: DbStatement, headers: Headers): Promise<number>;
-  batch(statements: readonly BatchStatement[], headers: Headers): Promise<BatchResult[]>;
+  query<R extends object>(statement: DbStatement, headers: HeaderPairs): Promise<R[]>;
+  values(statement: DbStatement, headers: HeaderPairs): Promise<ArrayRows>;
+  execute(statement: DbStatement, headers: HeaderPairs): Promise<number>;
+  batch(statements: readonly BatchStatement[], headers: HeaderPairs): Promise<BatchResult[]>;
 }
 
 const PATH = "/sql/transaction";
@@ -65,7 +65,7 @@ export async function inTransaction<T>(
 
 /** A transaction that has begun, and the headers that name it. */
 export class OpenTransaction {
-  readonly headers: Headers;
+  readonly headers: HeaderPairs;
   readonly #scope: object;
   readonly #pending = new Set<Promise<unknown>>();
   #hasEnded = false;

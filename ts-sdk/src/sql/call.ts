@@ -3,7 +3,7 @@ import { type Dialect, postgres } from "./dialect.ts";
 import { SqlError } from "./errors.ts";
 import { isPlainObject } from "./filter.ts";
 import { isNameList } from "./identifier.ts";
-import type { Column, Table } from "./table.ts";
+import type { Table, TableColumn } from "./table.ts";
 
 /** A table's name, or a table whose columns are known. */
 export type TableArgument<Row extends object> = string | Table<Row>;
@@ -17,22 +17,22 @@ type OptionName =
 export type RawOptions = Readonly<Partial<Record<OptionName, unknown>>>;
 
 /** The parsed arguments. */
-export interface Call {
+export interface StatementCall {
   readonly dialect: Dialect;
   readonly table: string;
   /** The known columns; empty when the table was given by name. */
-  readonly columns: ReadonlyMap<string, Column>;
+  readonly columns: ReadonlyMap<string, TableColumn>;
   readonly options: RawOptions;
 }
 
-const NO_COLUMNS: ReadonlyMap<string, Column> = new Map();
+const NO_COLUMNS: ReadonlyMap<string, TableColumn> = new Map();
 
 /**
  * Parses `(table, options?)` and `(dialect, table, options?)`.
  *
  * @throws {SqlError} `option` when the arguments are neither
  */
-export function readCall(first: unknown, second: unknown, third: unknown): Call {
+export function readCall(first: unknown, second: unknown, third: unknown): StatementCall {
   if (isDialect(first)) return readTarget(first, second, third);
   return readTarget(postgres, first, second);
 }
@@ -41,14 +41,14 @@ export function isDialect(value: unknown): value is Dialect {
   return typeof (value as Partial<Dialect> | null | undefined)?.identifier === "function";
 }
 
-function readTarget(dialect: Dialect, target: unknown, options: unknown = {}): Call {
+function readTarget(dialect: Dialect, target: unknown, options: unknown = {}): StatementCall {
   if (!isPlainObject(options)) throw new SqlError("option", "the options are an object");
   const { table, columns } = readTable(target);
   return { dialect, table, columns, options };
 }
 
 /** The name of a table, and its known columns. */
-export function readTable(target: unknown): Pick<Call, "table" | "columns"> {
+export function readTable(target: unknown): Pick<StatementCall, "table" | "columns"> {
   if (typeof target === "string") return { table: target, columns: NO_COLUMNS };
   if (!isTable(target)) throw new SqlError("option", "must be a name or table(Type)", "table");
   return { table: target.name, columns: target.columns };

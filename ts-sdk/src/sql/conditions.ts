@@ -1,7 +1,7 @@
 /** The WHERE of a statement that reads: the trusted filter, and a user's filter beside it. */
 import type { All } from "./all.ts";
 import type { Condition } from "./ast.ts";
-import type { Call } from "./call.ts";
+import type { StatementCall } from "./call.ts";
 import { readFilter } from "./filter.ts";
 import type { AnyRow, ColumnOf, Filter } from "./filter-types.ts";
 import { mergeGuard } from "./merge.ts";
@@ -42,7 +42,7 @@ export const FILTER_OPTIONS = [
  *
  * @param taken the number of parameters in the rest of the statement
  */
-export function readConditions(call: Call, taken: number): Condition | undefined {
+export function readConditions(call: StatementCall, taken: number): Condition | undefined {
   if (call.options.merge === undefined) return readTrusted(call);
   const counter = new ParamCounter();
   const filter = readTrusted(call, counter);
@@ -54,7 +54,7 @@ export function readConditions(call: Call, taken: number): Condition | undefined
  *
  * @param taken the number of parameters in the rest of the statement
  */
-function readMerged({ options, dialect, columns }: Call, taken: number): Condition | undefined {
+function readMerged({ options, dialect, columns }: StatementCall, taken: number): Condition | undefined {
   // When the rest alone exceeds the limit, the printer refuses it, because that is not the user's mistake.
   const room = taken > dialect.maxParams ? Number.POSITIVE_INFINITY : dialect.maxParams - taken;
   const guard = mergeGuard(options, dialect, (column) => columns.get(column)?.kind, room);

@@ -1,6 +1,13 @@
 /** `sqlRead`: SELECT. */
 import type { Condition, OrderTerm } from "./ast.ts";
-import { type Call, type RawOptions, readCall, readColumns, refuseUnknown, type TableArgument } from "./call.ts";
+import {
+  type RawOptions,
+  readCall,
+  readColumns,
+  refuseUnknown,
+  type StatementCall,
+  type TableArgument,
+} from "./call.ts";
 import { FILTER_OPTIONS, type FilterOptions, readConditions } from "./conditions.ts";
 import { Cursor } from "./cursor.ts";
 import type { Dialect } from "./dialect.ts";
@@ -98,7 +105,7 @@ export function sqlRead(first: unknown, second?: unknown, third?: unknown): Stat
 }
 
 function readWhere(
-  call: Call,
+  call: StatementCall,
   order: readonly OrderTerm[],
   neverNull: (column: string) => boolean,
   cursor: Cursor | undefined,
@@ -129,7 +136,11 @@ function readPlace({ after, before, page }: RawOptions): CursorPosition | undefi
 }
 
 /** The cursor's values, as parameters: one for each term of the order. */
-function readPosition({ dialect, columns }: Call, order: readonly OrderTerm[], cursor: Cursor): readonly Value[] {
+function readPosition(
+  { dialect, columns }: StatementCall,
+  order: readonly OrderTerm[],
+  cursor: Cursor,
+): readonly Value[] {
   if (order.length === 0) throw new SqlError("option", "is needed beside a cursor", "order");
   const given = cursor.values(order);
   const values: Value[] = [];
@@ -145,7 +156,7 @@ function readPosition({ dialect, columns }: Call, order: readonly OrderTerm[], c
   return values;
 }
 
-function columnsWithoutNull({ options, columns }: Call): (column: string) => boolean {
+function columnsWithoutNull({ options, columns }: StatementCall): (column: string) => boolean {
   const notNull = readColumns("notNull", options.notNull);
   return (column) => column === options.key || notNull.includes(column) || columns.get(column)?.nullable === false;
 }

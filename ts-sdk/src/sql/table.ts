@@ -4,7 +4,7 @@ import { SqlError } from "./errors.ts";
 import { isIdentifier } from "./identifier.ts";
 
 /** The properties of a column in a table's schema. */
-export interface Column {
+export interface TableColumn {
   readonly kind: Kind;
   /** True when its field is optional or nullable, so that the column may have NULL. */
   readonly nullable: boolean;
@@ -13,7 +13,7 @@ export interface Column {
 /** A table with known columns, from `table(Type)`: it can be used instead of a table's name. */
 export interface Table<out Row extends object> {
   readonly name: string;
-  readonly columns: ReadonlyMap<string, Column>;
+  readonly columns: ReadonlyMap<string, TableColumn>;
   /** Never set: it carries the row's type. */
   readonly row?: Row;
 }
@@ -30,7 +30,7 @@ export interface Table<out Row extends object> {
  */
 export function table<Row extends object>(schema: TypeSchema<Row>, name: string = tableName(schema.name)): Table<Row> {
   if (!isIdentifier(name)) throw new SqlError("identifier", "is not an identifier", String(name));
-  const columns = new Map<string, Column>();
+  const columns = new Map<string, TableColumn>();
   for (const [field, { kind, presence, takesNull }] of Object.entries(schema.fields)) {
     columns.set(field, { kind, nullable: takesNull || presence === "optional" });
   }

@@ -1,6 +1,6 @@
 import { all } from "./all.ts";
 import type { Condition } from "./ast.ts";
-import type { Call } from "./call.ts";
+import type { StatementCall } from "./call.ts";
 import { SqlError } from "./errors.ts";
 import { type FilterGuard, readFilter } from "./filter.ts";
 
@@ -11,7 +11,7 @@ import { type FilterGuard, readFilter } from "./filter.ts";
  *
  * @param guard sees its conditions, to count them
  */
-export function readTrusted({ options, dialect }: Call, guard?: FilterGuard): Condition | undefined {
+export function readTrusted({ options, dialect }: StatementCall, guard?: FilterGuard): Condition | undefined {
   if (!Object.hasOwn(options, "filter") || options.filter === all) return undefined;
   return readFilter(options.filter, guard, dialect);
 }
@@ -22,7 +22,7 @@ export function readTrusted({ options, dialect }: Call, guard?: FilterGuard): Co
  * @returns `undefined` for `filter: all` only
  * @throws {SqlError} `filter` when there is none, or an empty one
  */
-export function readRequired(call: Call): Condition | undefined {
+export function readRequired(call: StatementCall): Condition | undefined {
   const { options } = call;
   if (Object.hasOwn(options, "filter") && options.filter === all) return undefined;
   const given = options.filter === undefined ? undefined : readTrusted(call);

@@ -4,13 +4,13 @@ import { reportException } from "../report-error/report.ts";
 import { type Dictionary, required } from "../web-idl.ts";
 import { AT_TARGET, type Event, type EventState, isEvent, NONE, stateOf, trusted } from "./event.ts";
 
-export type Callback = ((this: unknown, event: Event) => unknown) | { handleEvent?: unknown };
+export type EventCallback = ((this: unknown, event: Event) => unknown) | { handleEvent?: unknown };
 
 const { DOMException } = globalThis;
 
 interface Listener {
   readonly type: string;
-  readonly callback: Callback;
+  readonly callback: EventCallback;
   readonly capture: boolean;
   readonly once: boolean;
   readonly passive: boolean;
@@ -55,7 +55,7 @@ export let fire: (target: EventTarget, event: Event) => boolean;
 /** Reports whether a target has a listener of a type. */
 export let hasListener: (target: EventTarget, type: string) => boolean;
 /** Appends a listener that is not there yet. */
-export let append: (target: EventTarget, type: string, callback: Callback) => void;
+export let append: (target: EventTarget, type: string, callback: EventCallback) => void;
 
 export class EventTarget {
   #listeners: Listener[] | undefined;
@@ -67,7 +67,7 @@ export class EventTarget {
       target.#append({ type, callback, capture: false, once: false, passive: false, isRemoved: false });
   }
 
-  addEventListener(type: string, callback: Callback | null, given: unknown = null): void {
+  addEventListener(type: string, callback: EventCallback | null, given: unknown = null): void {
     // biome-ignore lint/complexity/noArguments: its own length is part of the standard
     required("addEventListener", arguments as unknown as unknown[], 2);
     // Reads the private field first, so that another receiver is refused.
@@ -75,7 +75,7 @@ export class EventTarget {
     const text = `${type}`;
     const checked = checkCallback("addEventListener", callback);
     const { capture, once, passive, signal } = optionsOf(given);
-    const listener = { type: text, callback: checked as Callback, capture, once, passive, isRemoved: false };
+    const listener = { type: text, callback: checked as EventCallback, capture, once, passive, isRemoved: false };
     if (signal !== undefined) {
       if (!addAlgorithm(signal, () => this.#remove(listener))) return;
     }
@@ -84,7 +84,7 @@ export class EventTarget {
     this.#append(listener);
   }
 
-  removeEventListener(type: string, callback: Callback | null, options: unknown = null): void {
+  removeEventListener(type: string, callback: EventCallback | null, options: unknown = null): void {
     // biome-ignore lint/complexity/noArguments: its own length is part of the standard
     required("removeEventListener", arguments as unknown as unknown[], 2);
     const listeners = this.#listeners;
@@ -163,7 +163,7 @@ export class EventTarget {
   }
 }
 
-function call(callback: Callback, target: object | null, event: Event): void {
+function call(callback: EventCallback, target: object | null, event: Event): void {
   if (typeof callback === "function") {
     Reflect.apply(callback, target, [event]);
     return;
@@ -173,9 +173,9 @@ function call(callback: Callback, target: object | null, event: Event): void {
   Reflect.apply(handleEvent as () => unknown, callback, [event]);
 }
 
-function checkCallback(name: string, callback: unknown): Callback | null {
+function checkCallback(name: string, callback: unknown): EventCallback | null {
   if (callback === null || callback === undefined) return null;
-  if (typeof callback === "object" || typeof callback === "function") return callback as Callback;
+  if (typeof callback === "object" || typeof callback === "function") return callback as EventCallback;
   throw new TypeError(`${name}: the listener must be a function or an object`);
 }
 

@@ -6,20 +6,20 @@ import { defineMethods } from "../interface.ts";
 import { listenForExceptions } from "../report-error/report.ts";
 import { ErrorEvent } from "./error-event.ts";
 import type { Event } from "./event.ts";
-import { type Callback, EventTarget, fire, hasListener, standForGlobal } from "./event-target.ts";
+import { type EventCallback, EventTarget, fire, hasListener, standForGlobal } from "./event-target.ts";
 
 /** The target that holds the listeners of the global. */
 export const globalTarget = new EventTarget();
 standForGlobal(globalTarget);
 
 defineMethods(globalThis, {
-  addEventListener(type: string, callback: Callback | null, options: unknown = null): void {
+  addEventListener(type: string, callback: EventCallback | null, options: unknown = null): void {
     globalTarget.addEventListener(type, callback, options);
   },
   dispatchEvent(event: Event): boolean {
     return globalTarget.dispatchEvent(event);
   },
-  removeEventListener(type: string, callback: Callback | null, options: unknown = null): void {
+  removeEventListener(type: string, callback: EventCallback | null, options: unknown = null): void {
     globalTarget.removeEventListener(type, callback, options);
   },
 });
