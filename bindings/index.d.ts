@@ -175,7 +175,7 @@ export declare class Services {
   /** Such as `http://127.0.0.1:9919`. */
   get url(): string
   /**
-   * Gives the page its modules and requests, which are recorded from now on, and cron its modules to call. `url` is where
+   * Gives the page its modules and requests, which have transcripts from now on, and cron its modules to call. `url` is where
    * the runtime listens.
    */
   attach(runtime: Runtime, url: string): void

@@ -99,7 +99,7 @@ impl Services {
         self.url.clone()
     }
 
-    /// Gives the page its modules and requests, which are recorded from now on, and cron its modules to call. `url` is where
+    /// Gives the page its modules and requests, which have transcripts from now on, and cron its modules to call. `url` is where
     /// the runtime listens.
     #[napi]
     pub fn attach(&self, runtime: &Runtime, url: String) -> Result<()> {
@@ -142,22 +142,22 @@ impl Host for AttachedRuntime {
 
     fn recent_requests(&self) -> Vec<RecentRequest> {
         let convert = |request: tenon_runtime::RecentRequest| {
-            let recording = request.recording;
+            let transcript = request.transcript;
             let crate::recent::RecentRequest { id, time, module, method, path, status, duration_ms } = request.into();
-            RecentRequest { id, time, module, method, path, status, duration_ms, recording }
+            RecentRequest { id, time, module, method, path, status, duration_ms, transcript }
         };
         self.runtime.recent_requests().into_iter().map(convert).collect()
     }
 
-    fn recorded_request(&self, recording: u64) -> Option<String> {
-        self.runtime.recorded_request(recording)
+    fn transcript(&self, transcript: u64) -> Option<String> {
+        self.runtime.transcript(transcript)
     }
 
-    fn send_again(&self, recording: u64) -> SendingAgain {
+    fn send_again(&self, transcript: u64) -> SendingAgain {
         let runtime = self.runtime.clone();
         Box::pin(async move {
-            let sent = runtime.send_again(recording).await?;
-            Ok(SentAgain { status: sent.status.as_u16(), recording: sent.recording })
+            let sent = runtime.send_again(transcript).await?;
+            Ok(SentAgain { status: sent.status.as_u16(), transcript: sent.transcript })
         })
     }
 }

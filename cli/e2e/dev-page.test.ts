@@ -64,7 +64,7 @@ export default routes({
 
 interface Listed {
   readonly path: string;
-  readonly recording: number | null;
+  readonly transcript: number | null;
 }
 
 describeWith("chromium", "the page of a request", () => {
@@ -170,8 +170,8 @@ describeWith("chromium", "the page of a request", () => {
     expect(after.length).toBe(before + 2);
 
     // Other pages may neither read nor send it.
-    const { recording } = after.at(-1) ?? {};
-    const one = `/runtime/requests/${recording}`;
+    const { transcript } = after.at(-1) ?? {};
+    const one = `/runtime/requests/${transcript}`;
     for (const refused of [
       [["origin", "http://evil.example"]],
       [["origin", "null"]],

@@ -132,12 +132,12 @@ test("of tenon dev, with .env", async () => {
   }
   // The recorder has a page for each request: headers, bodies, lines, calls, and the exception.
   const { requests } = (await send(services, { path: "/runtime" })).json() as {
-    requests: { path: string; recording: number | null }[];
+    requests: { path: string; transcript: number | null }[];
   };
-  const recorded = requests.filter(({ recording }) => recording !== null);
+  const kept = requests.filter(({ transcript }) => transcript !== null);
   const pages = new Map<string, string>();
-  for (const { path, recording } of recorded) {
-    pages.set(path, said(await send(services, { path: `/runtime/requests/${recording}` })));
+  for (const { path, transcript } of kept) {
+    pages.set(path, said(await send(services, { path: `/runtime/requests/${transcript}` })));
   }
   for (const path of paths.slice(0, -1)) expect(pages.get(`/run/developed${path}`), path).not.toContain(CANARY);
   expect(pages.get("/run/developed/thrown")).toContain("it does not fit: ***");

@@ -27,7 +27,7 @@ export default routes({
 
 interface Listed {
   readonly path: string;
-  readonly recording: number | null;
+  readonly transcript: number | null;
 }
 
 test("shows the stack, mapped to the sources, to browsers alone", async () => {
@@ -81,6 +81,6 @@ test("shows the stack, mapped to the sources, to browsers alone", async () => {
     "/later",
     "/lost",
   ]);
-  const recorded = await send(services, { path: `/runtime/requests/${requests.at(-1)?.recording}` });
-  expect(recorded.body.toString()).toContain("Unhandled promise rejection: RangeError: no <b>order</b> 9");
+  const kept = await send(services, { path: `/runtime/requests/${requests.at(-1)?.transcript}` });
+  expect(kept.body.toString()).toContain("Unhandled promise rejection: RangeError: no <b>order</b> 9");
 });

@@ -42,7 +42,7 @@ export class Services {
   }
 
   /**
-   * Gives the page its modules and requests, which are recorded from now on, and cron its modules to call. `url` is where the
+   * Gives the page its modules and requests, which have transcripts from now on, and cron its modules to call. `url` is where the
    * runtime listens.
    */
   attach(runtime: Runtime, url: string): void {

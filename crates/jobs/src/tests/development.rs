@@ -20,7 +20,7 @@ impl Host for Attached {
         Vec::new()
     }
 
-    fn recorded_request(&self, _: u64) -> Option<String> {
+    fn transcript(&self, _: u64) -> Option<String> {
         None
     }
 

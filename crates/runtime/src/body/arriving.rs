@@ -20,7 +20,7 @@ use crate::config::{Limits, ms, size};
 use crate::metering::meter::Meter;
 use crate::request::client::{Client, Room};
 use crate::request::problem::Problem;
-use crate::telemetry::recording::Recording;
+use crate::telemetry::transcript::Transcript;
 
 /// Length from which on a body is given to the module piece by piece, in bytes. A shorter one is read faster as a whole.
 const STREAMED_BYTES: u64 = 256 * 1024;
@@ -56,7 +56,7 @@ pub(crate) struct Arriving {
     max_whole_bytes: u64,
     timeout_ms: u64,
     /// Keeps the part that the module gets, in development.
-    recording: Option<Arc<Recording>>,
+    transcript: Option<Arc<Transcript>>,
     /// Counts that part.
     meter: Option<Meter>,
 }
@@ -102,7 +102,7 @@ impl Arriving {
         limits: &Limits,
         client: &Client,
         room: Room,
-        recording: Option<Arc<Recording>>,
+        transcript: Option<Arc<Transcript>>,
     ) -> Result<Self, (B, Problem)>
     where
         B: Body<Data = Bytes> + Send + 'static,
@@ -136,7 +136,7 @@ impl Arriving {
             max_bytes: limits.max_upload_bytes,
             max_whole_bytes: limits.max_body_bytes,
             timeout_ms: limits.body_timeout_ms,
-            recording,
+            transcript,
             meter: None,
         })
     }
@@ -164,8 +164,8 @@ impl Arriving {
             Wanted::Piece => self.piece().await,
         };
         if let Ok(Given::Piece(piece)) = &given {
-            if let Some(recording) = &self.recording {
-                recording.request_data(piece);
+            if let Some(transcript) = &self.transcript {
+                transcript.request_data(piece);
             }
             if let Some(meter) = &self.meter {
                 meter.note_in(piece.len());

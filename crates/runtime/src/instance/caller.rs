@@ -9,7 +9,7 @@ use crate::instance::log_budget::LogBudget;
 use crate::metering::meter::Meter;
 use crate::request::origin::Origin;
 use crate::tape::Seam;
-use crate::telemetry::recording::Recording;
+use crate::telemetry::transcript::Transcript;
 
 /// The facts of a request that its calls and log lines bear.
 #[derive(Clone)]
@@ -20,7 +20,7 @@ pub(crate) struct Caller {
     /// Where the request comes from.
     pub(crate) origin: Origin,
     /// Keeps its log and its calls, in development.
-    pub(crate) recording: Option<Arc<Recording>>,
+    pub(crate) transcript: Option<Arc<Transcript>>,
     /// The bytes that it may still cause in the log.
     pub(crate) log: LogBudget,
     /// The source of the values that the guest gets, and their recorder.
@@ -42,7 +42,7 @@ impl Caller {
             request_id: request_id.into(),
             traceparent: None,
             origin: Origin::default(),
-            recording: None,
+            transcript: None,
             log,
             seam: Seam::Live,
             meter: None,

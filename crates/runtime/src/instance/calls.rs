@@ -200,7 +200,7 @@ impl OutboundCalls {
         let limit = egress.limits().max_outbound_body_bytes;
         let writer = (bodies == Bodies::StreamedWithMore).then(|| sending.write_more(limit));
         let waker = self.signal.get_or_insert_default().waker(call);
-        self.streams.insert(call, StreamedCall::new(writer, sending.recording(), waker, streaming));
+        self.streams.insert(call, StreamedCall::new(writer, sending.transcript(), waker, streaming));
         Ok(sending)
     }
 

@@ -31,8 +31,8 @@ use crate::request::origin::Origin;
 use crate::request::request_id;
 use crate::telemetry::metrics::{Count, Metrics};
 use crate::telemetry::module_info::ModuleInfo;
-use crate::telemetry::recording::CallRecording;
 use crate::telemetry::trace;
+use crate::telemetry::transcript::CallTranscript;
 
 /// Reports whether HTTP, or this host, reserves a header (RFC 9110, section 7.6.1): hop-by-hop ones and `host`.
 pub(crate) fn is_forbidden(name: &HeaderName) -> bool {
@@ -68,9 +68,9 @@ impl Egress {
     pub(crate) fn observed(&self) -> Observed {
         // The account is the host's.
         let Self { shared_state, module, caller, calls, transactions, account: _ } = self;
-        // The recording is the request's own, and nothing of it can be read by a guest.
+        // The transcript is the request's own, and nothing of it can be read by a guest.
         // `GuestLog` has the same budget for the log.
-        let Caller { request_id, traceparent, origin, recording: _, log: _, seam: _, meter: _ } = caller;
+        let Caller { request_id, traceparent, origin, transcript: _, log: _, seam: _, meter: _ } = caller;
         Observed {
             shared_state: Arc::as_ptr(shared_state).addr(),
             module: Arc::as_ptr(module).addr(),
@@ -168,7 +168,7 @@ impl Egress {
                 return Err(refusal);
             }
         };
-        let recording = self.record(route.name(), request);
+        let transcript = self.record(route.name(), request);
         self.identify(request);
         if let Some(meter) = self.caller.bounded() {
             request.extensions_mut().insert(meter.clone());
@@ -177,7 +177,7 @@ impl Egress {
         Ok(Outbound {
             transport,
             route,
-            recording,
+            transcript,
             transaction,
             metrics: Arc::clone(&self.shared_state.metrics),
             module: Arc::clone(&self.module),
@@ -228,8 +228,8 @@ impl Egress {
     }
 
     /// Keeps a call, in development.
-    fn record<B>(&self, name: &str, request: &http::Request<B>) -> Option<CallRecording> {
-        self.caller.recording.as_ref()?.call(name, request)
+    fn record<B>(&self, name: &str, request: &http::Request<B>) -> Option<CallTranscript> {
+        self.caller.transcript.as_ref()?.call(name, request)
     }
 }
 
@@ -243,7 +243,7 @@ pub(crate) struct Refusal {
 pub(crate) struct Outbound {
     transport: Transport<WasiBody>,
     route: Route<WasiBody>,
-    recording: Option<CallRecording>,
+    transcript: Option<CallTranscript>,
     transaction: Option<transactions::Call>,
     metrics: Arc<Metrics>,
     module: Arc<ModuleInfo>,
@@ -258,9 +258,9 @@ impl Outbound {
         self.route.name()
     }
 
-    /// The call in the recording of its request.
-    pub(crate) fn recording(&self) -> Option<&CallRecording> {
-        self.recording.as_ref()
+    /// The call in the transcript of its request.
+    pub(crate) fn transcript(&self) -> Option<&CallTranscript> {
+        self.transcript.as_ref()
     }
 
     /// Sends the request and returns the head of the response, whose body is still to come. `timeout` is the time limit
@@ -279,7 +279,7 @@ impl Outbound {
         let outcome = sent.as_ref().map_or_else(SendError::kind, |_| "ok");
         self.metrics.count_call(&self.module.name, self.route.name(), outcome, started.elapsed().as_secs_f64());
         let mut response = sent.inspect_err(|error| self.failed(&error.located()))?;
-        if let Some(call) = &self.recording {
+        if let Some(call) = &self.transcript {
             call.answered(response.status().as_u16());
         }
         if let Some(call) = self.transaction.take() {
@@ -292,7 +292,7 @@ impl Outbound {
 
     /// Logs and records the reason why there is no response, or only a part of one.
     pub(crate) fn failed(&self, why: &dyn Display) {
-        if let Some(call) = &self.recording {
+        if let Some(call) = &self.transcript {
             call.failed(&why.to_string());
         }
         log(&self.module, &self.caller, why);
@@ -309,7 +309,7 @@ fn log(module: &ModuleInfo, caller: &Caller, why: &dyn Display) {
     let (module, request_id) = (&*module.name, &*caller.request_id);
     tracing::warn!(module, request_id, "{text}");
     if ends_here {
-        log_ends(module, request_id, caller.recording.as_deref());
+        log_ends(module, request_id, caller.transcript.as_deref());
     }
 }
 
@@ -344,7 +344,7 @@ impl WasiHttpHooks for Egress {
             Ok(outbound) => outbound,
             Err(refusal) => return Box::new(async move { unanswered(refusal.code, explains) }),
         };
-        request.body_mut().call = Some((Arc::clone(&self.module), self.caller.clone(), outbound.recording().cloned()));
+        request.body_mut().call = Some((Arc::clone(&self.module), self.caller.clone(), outbound.transcript().cloned()));
         let request = request.map(BodyExt::boxed_unsync);
         Box::new(async move {
             let response = match outbound.send(request, options.and_then(|options| options.first_byte_timeout)).await {
@@ -428,8 +428,8 @@ struct LimitedBody {
     left: u64,
     limit: u64,
     ended: bool,
-    /// The module and the request that it belongs to, and its recording, once it is sent.
-    call: Option<(Arc<ModuleInfo>, Caller, Option<CallRecording>)>,
+    /// The module and the request that it belongs to, and its transcript, once it is sent.
+    call: Option<(Arc<ModuleInfo>, Caller, Option<CallTranscript>)>,
 }
 
 impl LimitedBody {

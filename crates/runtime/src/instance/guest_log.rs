@@ -18,7 +18,7 @@ use crate::instance::log_budget::{Fit, LogBudget};
 use crate::instance::masks::Masks;
 use crate::metering::meter::Meter;
 use crate::telemetry::module_info::ModuleInfo;
-use crate::telemetry::recording::{Level, MAX_LINE_BYTES, Recording};
+use crate::telemetry::transcript::{Level, MAX_LINE_BYTES, Transcript};
 
 /// The log of one instance, which serves one request at a time. Clones share the lines that are being written.
 #[derive(Clone)]
@@ -40,7 +40,7 @@ struct State {
     /// The line that is being written, for each stream.
     lines: [Vec<u8>; 2],
     budget: LogBudget,
-    recording: Option<Arc<Recording>>,
+    transcript: Option<Arc<Transcript>>,
     /// Gets the lines in place of the log.
     meter: Option<Meter>,
 }
@@ -62,8 +62,8 @@ impl GuestLog {
         // `stream` distinguishes clones; all instances of a module share `masks`, which never change.
         let Self { module, masks: _, state, stream: _ } = self;
         let state = state.lock().unwrap_or_else(PoisonError::into_inner);
-        // The recording is the request's own, and nothing of it can be read by a guest.
-        let State { request_id, lines, budget, recording: _, meter: _ } = &*state;
+        // The transcript is the request's own, and nothing of it can be read by a guest.
+        let State { request_id, lines, budget, transcript: _, meter: _ } = &*state;
         Observed {
             module: Arc::as_ptr(module).addr(),
             request_id: Arc::clone(request_id),
@@ -77,7 +77,7 @@ impl GuestLog {
             request_id: Arc::clone(&caller.request_id),
             lines: [Vec::new(), Vec::new()],
             budget: caller.log.clone(),
-            recording: caller.recording.clone(),
+            transcript: caller.transcript.clone(),
             meter: caller.bounded().cloned(),
         };
         Self { module, masks, state: Arc::new(Mutex::new(state)), stream: Stream::Output }
@@ -95,7 +95,7 @@ impl GuestLog {
         let mut state = self.state();
         self.end_lines(&mut state);
         state.request_id = Arc::clone(&caller.request_id);
-        state.recording.clone_from(&caller.recording);
+        state.transcript.clone_from(&caller.transcript);
         state.meter = caller.bounded().cloned();
         state.budget = caller.log.clone();
     }
@@ -166,7 +166,7 @@ impl GuestLog {
         let Some(Fit { text, ends_here }) = state.budget.take(&text) else { return };
         self.record(state, stream, text);
         // The page of `tenon dev` has each request's own.
-        if state.recording.is_some() && self.module.warnings.is_repeated(text) {
+        if state.transcript.is_some() && self.module.warnings.is_repeated(text) {
             return;
         }
         let (module, request_id) = (&*self.module.name, &*state.request_id);
@@ -178,7 +178,7 @@ impl GuestLog {
             Stream::Error => tracing::error!(target: "module", module, request_id, "{text}"),
         }
         if ends_here {
-            log_ends(module, request_id, state.recording.as_deref());
+            log_ends(module, request_id, state.transcript.as_deref());
         }
     }
 
@@ -206,17 +206,17 @@ impl GuestLog {
             Stream::Error => tracing::error!(target: "module", module, request_id, stack = %stack, "{message}"),
         }
         if ends_here {
-            log_ends(module, request_id, state.recording.as_deref());
+            log_ends(module, request_id, state.transcript.as_deref());
         }
     }
 
     fn record(&self, state: &State, stream: Stream, line: &str) {
-        if let Some(recording) = &state.recording {
+        if let Some(transcript) = &state.transcript {
             let level = match stream {
                 Stream::Output => Level::Info,
                 Stream::Error => Level::Error,
             };
-            recording.line(level, &shown(line));
+            transcript.line(level, &shown(line));
         }
     }
 }
@@ -267,10 +267,10 @@ pub(crate) fn escaped(text: &str) -> String {
 }
 
 /// Notes that no further line of a request is logged.
-pub(crate) fn log_ends(module: &str, request_id: &str, recording: Option<&Recording>) {
+pub(crate) fn log_ends(module: &str, request_id: &str, transcript: Option<&Transcript>) {
     tracing::warn!(module, request_id, "the rest of this request's log is left out (max_log_bytes)");
-    if let Some(recording) = recording {
-        recording.line_left_out();
+    if let Some(transcript) = transcript {
+        transcript.line_left_out();
     }
 }
 

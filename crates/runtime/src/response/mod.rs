@@ -17,7 +17,7 @@ use crate::instance::call::guest_body::GuestBody;
 use crate::instance::call::pieces::Pieces;
 use crate::request::client::Room;
 use crate::telemetry::exchange::Exchange;
-use crate::telemetry::recording::Recording;
+use crate::telemetry::transcript::Transcript;
 use streamed::Streamed;
 
 /// Bytes of a body that an HTTP/2 stream is given at once: that it takes them shows that its client reads.
@@ -30,7 +30,7 @@ pub struct ResponseBody {
     room: Option<Room>,
     sending: Option<Sending>,
     /// Keeps a guest's body as it is sent, in development.
-    recording: Option<Arc<Recording>>,
+    transcript: Option<Arc<Transcript>>,
 }
 
 enum Inner {
@@ -57,20 +57,20 @@ pub struct BodyError(String);
 
 impl From<Bytes> for ResponseBody {
     fn from(bytes: Bytes) -> Self {
-        Self { inner: Inner::Whole(bytes), room: None, sending: None, recording: None }
+        Self { inner: Inner::Whole(bytes), room: None, sending: None, transcript: None }
     }
 }
 
 impl From<GuestBody> for ResponseBody {
     fn from(body: GuestBody) -> Self {
-        Self { inner: Inner::Guest(body, None), room: None, sending: None, recording: None }
+        Self { inner: Inner::Guest(body, None), room: None, sending: None, transcript: None }
     }
 }
 
 impl From<Pieces> for ResponseBody {
     fn from(pieces: Pieces) -> Self {
         let streamed = Inner::Streamed(Box::new(Streamed::new(pieces)));
-        Self { inner: streamed, room: None, sending: None, recording: None }
+        Self { inner: streamed, room: None, sending: None, transcript: None }
     }
 }
 
@@ -98,10 +98,10 @@ impl ResponseBody {
     }
 
     /// Keeps the part of it that is sent.
-    pub(crate) fn record(&mut self, recording: &Arc<Recording>) {
+    pub(crate) fn record(&mut self, transcript: &Arc<Transcript>) {
         match &self.inner {
-            Inner::Whole(bytes) => recording.answer_data(bytes),
-            Inner::Guest(..) | Inner::Streamed(_) => self.recording = Some(Arc::clone(recording)),
+            Inner::Whole(bytes) => transcript.answer_data(bytes),
+            Inner::Guest(..) | Inner::Streamed(_) => self.transcript = Some(Arc::clone(transcript)),
         }
     }
 
@@ -176,7 +176,7 @@ impl Body for ResponseBody {
     type Error = BodyError;
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
-        let Self { inner, room, sending, recording } = self.get_mut();
+        let Self { inner, room, sending, transcript } = self.get_mut();
         let turn = sending.as_ref().and_then(|sending| sending.turn.as_ref());
         let polled = match inner {
             Inner::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
@@ -189,10 +189,10 @@ impl Body for ResponseBody {
             }
             Inner::Streamed(streamed) => streamed.poll(room.as_mut(), sending.as_ref(), cx),
         };
-        if let (Some(recording), Poll::Ready(Some(Ok(frame)))) = (recording, &polled)
+        if let (Some(transcript), Poll::Ready(Some(Ok(frame)))) = (transcript, &polled)
             && let Some(data) = frame.data_ref()
         {
-            recording.answer_data(data);
+            transcript.answer_data(data);
         }
         if let Some(turn) = turn {
             match inner {

@@ -79,8 +79,8 @@ impl Runtime {
             }
         }
         let body = body::whole::read(&parts, body, &module.shared_state.limits, client, room).await?;
-        if let Some(recording) = &exchange.recording {
-            recording.request_body(&body);
+        if let Some(transcript) = &exchange.transcript {
+            transcript.request_body(&body);
         }
         let mut permit = admitted(module, self.shared.admission.admit(&slot.permits)).await?;
         // The requests before it in the queue may have spent the rest.

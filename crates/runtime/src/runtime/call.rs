@@ -235,7 +235,7 @@ pub(super) fn caller_of(module: &Module, exchange: &Exchange, origin: Origin) ->
         request_id: Arc::clone(&exchange.id),
         traceparent: exchange.traceparent.clone(),
         origin,
-        recording: exchange.recording.clone(),
+        transcript: exchange.transcript.clone(),
         log: LogBudget::new(size(module.shared_state.limits.max_log_bytes)),
         seam: exchange.recorder.clone().map_or(Seam::Live, Seam::Recorded),
         meter: None,

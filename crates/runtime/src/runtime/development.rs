@@ -1,4 +1,4 @@
-//! The methods for `tenon dev`: recent requests, recordings of them, and pages.
+//! The methods for `tenon dev`: recent requests, transcripts of them, and pages.
 
 use bytes::Bytes;
 use http::StatusCode;
@@ -10,7 +10,7 @@ use crate::request::pages::Page;
 use crate::request::request_id;
 use crate::response::ResponseBody;
 use crate::telemetry::recent::RecentRequest;
-use crate::telemetry::recording::Secrets;
+use crate::telemetry::transcript::Secrets;
 
 impl Runtime {
     /// The last 200 requests, oldest first.
@@ -20,14 +20,14 @@ impl Runtime {
     }
 
     /// For development: records the last 50 requests, each with its headers and bodies, its log and its outbound calls.
-    /// Every part is bounded. Recording cannot be turned off again.
+    /// Every part is bounded. Transcript cannot be turned off again.
     pub fn record_requests(&self) {
         self.shared.telemetry.recent.record();
     }
 
-    /// A recorded request as JSON, by the number in [`RecentRequest::recording`]. Credentials and secrets are masked.
+    /// The transcript of a request as JSON, by the number in [`RecentRequest::transcript`]. Credentials and secrets are masked.
     #[must_use]
-    pub fn recorded_request(&self, number: u64) -> Option<String> {
+    pub fn transcript(&self, number: u64) -> Option<String> {
         let registry = &self.shared.registry;
         let mut environment = registry.inherited().environment.clone();
         for (_, slot) in registry.all() {
@@ -36,17 +36,17 @@ impl Runtime {
         self.shared.telemetry.recent.view(number, &Secrets::of(&environment))
     }
 
-    /// Sends a recorded request again, as it came and with another request id.
+    /// Sends the request of a transcript again, as it came and with another request id.
     ///
     /// # Errors
     ///
     /// The reason why it cannot be sent: not all of it was kept.
     pub async fn send_again(&self, number: u64) -> Result<SentAgain, &'static str> {
         let recent = &self.shared.telemetry.recent;
-        let request = recent.recording(number).ok_or("it is not kept any more")?.request()?;
+        let request = recent.transcript(number).ok_or("it is not kept any more")?.request()?;
         let response = self.handle(request).await;
         let id = response.headers().get(request_id::HEADER).and_then(|id| id.to_str().ok());
-        let sent = SentAgain { status: response.status(), recording: id.and_then(|id| recent.newest(id)) };
+        let sent = SentAgain { status: response.status(), transcript: id.and_then(|id| recent.newest(id)) };
         // A guest that streams its answer goes on for as long as somebody reads.
         tokio::spawn(tokio::time::timeout(
             ms(self.shared.limits.request_timeout_ms),
@@ -73,8 +73,8 @@ impl Runtime {
 pub struct SentAgain {
     /// The status of the answer.
     pub status: StatusCode,
-    /// The number of its own recording.
-    pub recording: Option<u64>,
+    /// The number of its own transcript.
+    pub transcript: Option<u64>,
 }
 
 async fn read_to_end(mut body: ResponseBody) {

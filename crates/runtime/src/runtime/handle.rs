@@ -79,9 +79,9 @@ impl Runtime {
         if let Ok(value) = HeaderValue::from_str(&exchange.id) {
             response.headers_mut().insert(request_id::HEADER, value);
         }
-        if let Some(recording) = &exchange.recording {
-            recording.answer(&response);
-            response.body_mut().record(recording);
+        if let Some(transcript) = &exchange.transcript {
+            transcript.answer(&response);
+            response.body_mut().record(transcript);
         }
         if is_gone {
             // One that went away in its upload is noted as all others that did.

@@ -1,4 +1,4 @@
-//! Notes of failures: the log, the counters, and the recording of a request in development.
+//! Notes of failures: the log, the counters, and the transcript of a request in development.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::instance::log_budget::{REASON_BYTES, cut};
 use crate::module::Module;
 use crate::telemetry::metrics::Count;
 use crate::telemetry::module_info::ModuleInfo;
-use crate::telemetry::recording::Level;
+use crate::telemetry::transcript::Level;
 
 /// Makes the end of a guest that streams its answer: it frees the permit in the module.
 pub(super) fn ended(
@@ -75,8 +75,8 @@ pub(super) fn log(module: &ModuleInfo, caller: &Caller, what: &(impl Display + ?
     let what = escaped(&what.to_string());
     let what = cut(&what, REASON_BYTES);
     tracing::error!(module = &*module.name, request_id = &*caller.request_id, "{what}");
-    if let Some(recording) = &caller.recording {
-        recording.line(Level::Error, &shown(what));
+    if let Some(transcript) = &caller.transcript {
+        transcript.line(Level::Error, &shown(what));
     }
 }
 

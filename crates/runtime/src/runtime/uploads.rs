@@ -83,8 +83,8 @@ impl Runtime {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let limits = &module.shared_state.limits;
-        let recording = exchange.recording.clone();
-        let mut arriving = match Arriving::begin(&parts, body, limits, client, room.another(), recording) {
+        let transcript = exchange.transcript.clone();
+        let mut arriving = match Arriving::begin(&parts, body, limits, client, room.another(), transcript) {
             Ok(arriving) => arriving,
             Err((body, problem)) => {
                 discard(&parts.headers, body, ms(limits.body_timeout_ms)).await;

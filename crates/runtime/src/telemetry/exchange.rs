@@ -12,8 +12,8 @@ use crate::telemetry::metrics::Metrics;
 use crate::telemetry::module_info::ModuleInfo;
 use crate::telemetry::otlp::{Answered, Otlp, Span};
 use crate::telemetry::recent::{Noted, Recent};
-use crate::telemetry::recording::Recording;
 use crate::telemetry::trace;
+use crate::telemetry::transcript::Transcript;
 
 /// The recorded status when a client disconnects before its answer. HTTP has no such status, but other servers use this
 /// number.
@@ -46,8 +46,8 @@ pub(crate) struct Exchange {
     span: Option<Span>,
     /// Reports whether it is among the recent requests.
     pub(crate) listed: bool,
-    /// The recording of the request, in development.
-    pub(crate) recording: Option<Arc<Recording>>,
+    /// The transcript of the request, in development.
+    pub(crate) transcript: Option<Arc<Transcript>>,
     /// Records the request for a replay.
     pub(crate) recorder: Option<Arc<Recorder>>,
     finished: bool,
@@ -71,7 +71,7 @@ impl Exchange {
             traceparent: span.as_ref().and_then(Span::traceparent).or(parent),
             span,
             listed: true,
-            recording: telemetry.recent.begin(request),
+            transcript: telemetry.recent.begin(request),
             recorder: None,
             finished: false,
         }
@@ -101,7 +101,7 @@ impl Exchange {
             path: self.path.take(),
             status,
             duration,
-            recording: self.recording.take(),
+            transcript: self.transcript.take(),
         };
         if let (Some(otlp), Some(span)) = (&self.telemetry.otlp, self.span.take()) {
             let answered = Answered {

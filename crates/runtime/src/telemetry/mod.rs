@@ -5,6 +5,6 @@ pub(crate) mod metrics;
 pub(crate) mod module_info;
 pub(crate) mod otlp;
 pub(crate) mod recent;
-pub(crate) mod recording;
 pub(crate) mod source_map;
 pub(crate) mod trace;
+pub(crate) mod transcript;

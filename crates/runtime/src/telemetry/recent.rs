@@ -8,13 +8,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use http::uri::PathAndQuery;
 use http::{Method, Request, StatusCode};
 
-use crate::telemetry::recording::{Recording, Secrets, Summary};
+use crate::telemetry::transcript::{Secrets, Summary, Transcript};
 
 /// How many are kept.
 const KEPT: usize = 200;
 
-/// How many of them are kept with their recording.
-const RECORDED: usize = 50;
+/// How many of them are kept with their transcript.
+const TRANSCRIPTS: usize = 50;
 
 /// A request that was answered.
 #[derive(Clone, Debug)]
@@ -33,8 +33,8 @@ pub struct RecentRequest {
     pub status: StatusCode,
     /// From the head of the request to the head of the response, or to the end of one that is streamed.
     pub duration: Duration,
-    /// The number of its recording, while there is one.
-    pub recording: Option<u64>,
+    /// The number of its transcript, while there is one.
+    pub transcript: Option<u64>,
 }
 
 /// Data noted about a running request, without copies.
@@ -46,7 +46,7 @@ pub(crate) struct Noted {
     pub(crate) path: Option<PathAndQuery>,
     pub(crate) status: StatusCode,
     pub(crate) duration: Duration,
-    pub(crate) recording: Option<Arc<Recording>>,
+    pub(crate) transcript: Option<Arc<Transcript>>,
 }
 
 impl Noted {
@@ -58,7 +58,7 @@ impl Noted {
 #[derive(Default)]
 pub(crate) struct Recent {
     list: Mutex<List>,
-    /// True when requests are recorded.
+    /// True when requests have transcripts.
     records: AtomicBool,
 }
 
@@ -75,9 +75,9 @@ impl Recent {
         self.records.store(true, Ordering::Relaxed);
     }
 
-    /// A recording for a request that begins, when requests are recorded.
-    pub(crate) fn begin<B>(&self, request: &Request<B>) -> Option<Arc<Recording>> {
-        self.records.load(Ordering::Relaxed).then(|| Arc::new(Recording::begin(request)))
+    /// A transcript for a request that begins, when requests have one.
+    pub(crate) fn begin<B>(&self, request: &Request<B>) -> Option<Arc<Transcript>> {
+        self.records.load(Ordering::Relaxed).then(|| Arc::new(Transcript::begin(request)))
     }
 
     pub(crate) fn note(&self, request: Noted) {
@@ -89,11 +89,11 @@ impl Recent {
             None
         };
         list.requests.push_back(request);
-        let behind = list.requests.len().checked_sub(RECORDED + 1);
-        let recording = behind.and_then(|at| list.requests.get_mut(at)?.recording.take());
+        let behind = list.requests.len().checked_sub(TRANSCRIPTS + 1);
+        let transcript = behind.and_then(|at| list.requests.get_mut(at)?.transcript.take());
         drop(list);
         // Outside the lock.
-        drop((oldest, recording));
+        drop((oldest, transcript));
     }
 
     /// Oldest first.
@@ -107,28 +107,28 @@ impl Recent {
             path: noted.path().to_string(),
             status: noted.status,
             duration: noted.duration,
-            recording: noted.recording.as_ref().map(|_| number),
+            transcript: noted.transcript.as_ref().map(|_| number),
         });
         all.collect()
     }
 
-    /// A recording by its number, while it is kept.
-    pub(crate) fn recording(&self, number: u64) -> Option<Arc<Recording>> {
-        self.with(number, |_, recording| Arc::clone(recording))
+    /// A transcript by its number, while it is kept.
+    pub(crate) fn transcript(&self, number: u64) -> Option<Arc<Transcript>> {
+        self.with(number, |_, transcript| Arc::clone(transcript))
     }
 
-    /// A recording as JSON, without credentials and these secrets.
+    /// A transcript as JSON, without credentials and these secrets.
     pub(crate) fn view(&self, number: u64, secrets: &Secrets) -> Option<String> {
-        let (view, recording, noted) = self.with(number, |noted, recording| {
+        let (view, transcript, noted) = self.with(number, |noted, transcript| {
             let summary = (Arc::clone(&noted.id), noted.module.clone(), noted.status, noted.duration);
-            (noted.time, Arc::clone(recording), summary)
+            (noted.time, Arc::clone(transcript), summary)
         })?;
         let (id, module, status, duration) = noted;
         let time = view.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
         let time = u64::try_from(time).unwrap_or(0);
         let summary = Summary { id: &id, time, module: module.as_deref(), status, duration };
         // Outside the lock: it searches for secrets.
-        serde_json::to_string(&recording.view(&summary, secrets)).ok()
+        serde_json::to_string(&transcript.view(&summary, secrets)).ok()
     }
 
     /// The number of the newest request with this id.
@@ -137,11 +137,11 @@ impl Recent {
         (list.first..).zip(&list.requests).filter(|(_, noted)| &*noted.id == id).map(|(number, _)| number).last()
     }
 
-    fn with<T>(&self, number: u64, look: impl FnOnce(&Noted, &Arc<Recording>) -> T) -> Option<T> {
+    fn with<T>(&self, number: u64, look: impl FnOnce(&Noted, &Arc<Transcript>) -> T) -> Option<T> {
         let list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
         let at = usize::try_from(number.checked_sub(list.first)?).ok()?;
         let noted = list.requests.get(at)?;
-        Some(look(noted, noted.recording.as_ref()?))
+        Some(look(noted, noted.transcript.as_ref()?))
     }
 }
 
@@ -159,23 +159,23 @@ mod tests {
             path: request.uri().path_and_query().cloned(),
             status: StatusCode::OK,
             duration: Duration::ZERO,
-            recording: recent.begin(&request),
+            transcript: recent.begin(&request),
         });
     }
 
     #[test]
-    fn nothing_is_recorded_unless_it_is_asked_for() {
+    fn no_request_has_a_transcript_unless_asked_for() {
         let recent = Recent::default();
         note(&recent, "/a");
-        assert_eq!((recent.all()[0].recording, recent.view(0, &Secrets::of(&[]))), (None, None));
+        assert_eq!((recent.all()[0].transcript, recent.view(0, &Secrets::of(&[]))), (None, None));
         recent.record();
         note(&recent, "/b");
-        assert_eq!(recent.all()[1].recording, Some(1));
+        assert_eq!(recent.all()[1].transcript, Some(1));
         assert!(recent.view(1, &Secrets::of(&[])).unwrap().contains(r#""url":"/b""#));
     }
 
     #[test]
-    fn the_newest_are_kept_with_their_recordings_and_numbers_stay() {
+    fn the_newest_keep_their_transcripts_and_numbers_stay() {
         let recent = Recent::default();
         recent.record();
         for _ in 0..KEPT {
@@ -186,11 +186,11 @@ mod tests {
         let all = recent.all();
         let kept = KEPT as u64;
         assert_eq!(all.len(), KEPT);
-        assert_eq!(all.iter().filter(|request| request.recording.is_some()).count(), RECORDED);
-        assert_eq!(all[KEPT - 2].recording, Some(kept));
+        assert_eq!(all.iter().filter(|request| request.transcript.is_some()).count(), TRANSCRIPTS);
+        assert_eq!(all[KEPT - 2].transcript, Some(kept));
         assert_eq!(recent.newest("/b"), Some(kept));
         assert!(recent.view(kept, &Secrets::of(&[])).unwrap().contains(r#""url":"/b""#));
-        for gone in [0, 1, kept + 1 - RECORDED as u64, kept + 2, u64::MAX] {
+        for gone in [0, 1, kept + 1 - TRANSCRIPTS as u64, kept + 2, u64::MAX] {
             assert!(recent.view(gone, &Secrets::of(&[])).is_none(), "{gone}");
         }
     }

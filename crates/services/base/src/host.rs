@@ -22,8 +22,8 @@ pub struct RecentRequest {
     pub status: u16,
     /// The duration in milliseconds.
     pub duration_ms: f64,
-    /// The number of its recording, while it is kept.
-    pub recording: Option<u64>,
+    /// The number of its transcript, while it is kept.
+    pub transcript: Option<u64>,
 }
 
 /// A replayed request.
@@ -31,8 +31,8 @@ pub struct RecentRequest {
 pub struct SentAgain {
     /// The answer's status.
     pub status: u16,
-    /// The number of its own recording.
-    pub recording: Option<u64>,
+    /// The number of its own transcript.
+    pub transcript: Option<u64>,
 }
 
 /// A pending replay: resolves to the answer, or the reason why it was not sent.
@@ -49,11 +49,11 @@ pub trait Host: Send + Sync + 'static {
     /// The last requests, oldest first.
     fn recent_requests(&self) -> Vec<RecentRequest>;
 
-    /// A recorded request as JSON, without credentials.
-    fn recorded_request(&self, recording: u64) -> Option<String>;
+    /// The transcript of a request as JSON, without credentials.
+    fn transcript(&self, transcript: u64) -> Option<String>;
 
-    /// Replays a recorded request.
-    fn send_again(&self, recording: u64) -> SendingAgain;
+    /// Sends the request of a transcript again.
+    fn send_again(&self, transcript: u64) -> SendingAgain;
 }
 
 /// A slot for the runtime, which starts later.

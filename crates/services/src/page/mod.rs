@@ -23,8 +23,8 @@ pub(crate) fn routes(host: HostSlot) -> Router {
     Router::new()
         .route("/", get(page))
         .route("/runtime", get(runtime))
-        .route("/runtime/requests/{recording}", get(recorded))
-        .route("/runtime/requests/{recording}/again", post(send_again))
+        .route("/runtime/requests/{transcript}", get(transcript))
+        .route("/runtime/requests/{transcript}/again", post(send_again))
         .with_state(host)
 }
 
@@ -42,29 +42,29 @@ async fn runtime(State(host): State<HostSlot>) -> axum::Json<Value> {
     })
 }
 
-/// One of the last requests with its recording.
-async fn recorded(State(host): State<HostSlot>, Path(recording): Path<String>) -> Result<Response, Problem> {
-    let (host, recording) = find(&host, &recording)?;
-    let json = host.recorded_request(recording).ok_or_else(gone)?;
+/// One of the last requests with its transcript.
+async fn transcript(State(host): State<HostSlot>, Path(transcript): Path<String>) -> Result<Response, Problem> {
+    let (host, transcript) = find(&host, &transcript)?;
+    let json = host.transcript(transcript).ok_or_else(gone)?;
     Ok(([(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-store")], json).into_response())
 }
 
 /// Replays one of the last requests.
 async fn send_again(
     State(host): State<HostSlot>,
-    Path(recording): Path<String>,
+    Path(transcript): Path<String>,
 ) -> Result<axum::Json<SentAgain>, Problem> {
-    let (host, recording) = find(&host, &recording)?;
-    if host.recorded_request(recording).is_none() {
+    let (host, transcript) = find(&host, &transcript)?;
+    if host.transcript(transcript).is_none() {
         return Err(gone());
     }
-    let sent = host.send_again(recording).await;
+    let sent = host.send_again(transcript).await;
     let conflict = |why| Problem::new(StatusCode::CONFLICT, format!("the request cannot be sent again: {why}"));
     sent.map(axum::Json).map_err(conflict)
 }
 
-fn find(host: &HostSlot, recording: &str) -> Result<(Arc<dyn Host>, u64), Problem> {
-    host.get().zip(recording.parse().ok()).ok_or_else(gone)
+fn find(host: &HostSlot, transcript: &str) -> Result<(Arc<dyn Host>, u64), Problem> {
+    host.get().zip(transcript.parse().ok()).ok_or_else(gone)
 }
 
 fn gone() -> Problem {

@@ -20,7 +20,7 @@ use crate::config::{ms, size};
 use crate::instance::account::{Charge, PIECE_BYTES, RESOURCE_BYTES, beyond, field_weight};
 use crate::instance::egress::{self, Egress, Outbound};
 use crate::instance::whole_body::whole;
-use crate::telemetry::recording::CallRecording;
+use crate::telemetry::transcript::CallTranscript;
 
 /// The name of the host's limit of a whole body.
 const HOSTCALL: &str = "max_hostcall_bytes";
@@ -96,15 +96,15 @@ impl Sending {
         writer
     }
 
-    /// The recording of the call, if it has one.
-    pub(super) fn recording(&self) -> Option<CallRecording> {
-        self.outbound.recording().cloned()
+    /// The transcript of the call, if it has one.
+    pub(super) fn transcript(&self) -> Option<CallTranscript> {
+        self.outbound.transcript().cloned()
     }
 
     /// Sends the request of a call whose response is read as a whole.
     pub(super) async fn send(self, held: &mut Charge) -> Outcome {
         let Self { mut outbound, request, timeout, most, most_fields, rest: _ } = self;
-        if let Some(call) = outbound.recording() {
+        if let Some(call) = outbound.transcript() {
             call.data(request.body());
         }
         let sent = outbound.send(request.map(whole), timeout.map(|(_, after)| after)).await;
@@ -132,7 +132,7 @@ impl Sending {
     /// Sends the request of a streamed call. Returns the head of the response with the first piece, and the rest.
     pub(super) async fn open(self, held: &mut Charge) -> Result<(Response, Receiving), Failure> {
         let Self { mut outbound, request, timeout, most, most_fields, rest } = self;
-        if let Some(call) = outbound.recording() {
+        if let Some(call) = outbound.transcript() {
             call.data(request.body());
         }
         let (request, overrun) = match rest {

@@ -15,7 +15,7 @@ use super::response::Unread;
 use super::wit::{Failure, Piece};
 use crate::instance::account::{Charge, PIECE_BYTES};
 use crate::instance::egress::Outbound;
-use crate::telemetry::recording::CallRecording;
+use crate::telemetry::transcript::CallTranscript;
 
 /// The time that a response's head waits for the body, so that a short response is whole.
 const MOMENT: Duration = Duration::from_millis(2);
@@ -24,7 +24,7 @@ const MOMENT: Duration = Duration::from_millis(2);
 pub(super) struct StreamedCall {
     writer: Option<Writer>,
     /// Keeps what is written, in development.
-    recording: Option<CallRecording>,
+    transcript: Option<CallTranscript>,
     /// None until the call is taken.
     response: Option<Receiving>,
     waker: Waker,
@@ -37,8 +37,8 @@ pub(super) struct StreamedCall {
 }
 
 impl StreamedCall {
-    pub(super) fn new(writer: Option<Writer>, recording: Option<CallRecording>, waker: Waker, held: Charge) -> Self {
-        Self { writer, recording, response: None, waker, reads: false, writes: false, is_ready: false, _held: held }
+    pub(super) fn new(writer: Option<Writer>, transcript: Option<CallTranscript>, waker: Waker, held: Charge) -> Self {
+        Self { writer, transcript, response: None, waker, reads: false, writes: false, is_ready: false, _held: held }
     }
 
     /// The head of the response was taken, and the guest reads its body.
@@ -93,8 +93,8 @@ impl StreamedCall {
         if let Some(writer) = &self.writer {
             writer.write(bytes);
         }
-        if let Some(recording) = &self.recording {
-            recording.data(bytes);
+        if let Some(transcript) = &self.transcript {
+            transcript.data(bytes);
         }
     }
 

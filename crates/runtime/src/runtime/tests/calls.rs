@@ -52,7 +52,7 @@ async fn run(runtime: &Runtime, script: &Script) -> Received {
 /// The results of a script's steps, when its handler answered.
 async fn answered(runtime: &Runtime, script: &Script) -> Bytes {
     let answer = run(runtime, script).await;
-    let last = || runtime.recorded_request(runtime.recent_requests().last()?.recording?);
+    let last = || runtime.transcript(runtime.recent_requests().last()?.transcript?);
     assert_eq!(answer.status, 200, "{:?}", last());
     answer.body
 }
@@ -317,13 +317,13 @@ async fn what_a_request_leaves_ends_with_it_and_its_instance_goes_on() {
                 until(|| runtime.shared.admission.free() == 4).await;
             }
         }
-        let view = |number| runtime.recorded_request(number).unwrap();
+        let view = |number| runtime.transcript(number).unwrap();
         let lines = |number| {
             let view: serde_json::Value = serde_json::from_str(&view(number)).unwrap();
             let lines = view["log"]["lines"].as_array().unwrap().clone();
             lines.iter().map(|line| format!("{} {}", line["level"], line["text"])).collect::<Vec<_>>()
         };
-        let last = runtime.recent_requests().last().unwrap().recording.unwrap();
+        let last = runtime.recent_requests().last().unwrap().transcript.unwrap();
         assert_eq!(lines(last), [r#""error" "other""#]);
         assert_eq!(lines(last - 1), [r#""info" "whole""#, r#""info" "half""#, r#""error" "error""#]);
     }
@@ -367,8 +367,8 @@ async fn a_sidecar_at_a_socket_sees_transactions_end_and_recordings_have_the_cal
     let metrics = runtime.metrics();
     let line = r#"tenon_sidecar_calls_total{module="c",sidecar="db",outcome="ok"} 1"#;
     assert!(metrics.contains(line), "{metrics}");
-    let last = runtime.recent_requests().last().unwrap().recording.unwrap();
-    let view: serde_json::Value = serde_json::from_str(&runtime.recorded_request(last).unwrap()).unwrap();
+    let last = runtime.recent_requests().last().unwrap().transcript.unwrap();
+    let view: serde_json::Value = serde_json::from_str(&runtime.transcript(last).unwrap()).unwrap();
     let call = &view["calls"]["list"][0];
     assert_eq!(
         (&call["name"], &call["method"], &call["status"]),

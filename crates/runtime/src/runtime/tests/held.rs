@@ -25,7 +25,7 @@ fn peak(runtime: &Runtime, name: &str) -> u64 {
 
 /// The reason that the log has for the last request.
 fn reason(runtime: &Runtime) -> String {
-    let recorded = runtime.recent_requests().last().and_then(|last| runtime.recorded_request(last.recording?));
+    let recorded = runtime.recent_requests().last().and_then(|last| runtime.transcript(last.transcript?));
     recorded.unwrap_or_default()
 }
 

@@ -302,7 +302,7 @@ async fn a_guest_goes_on_behind_its_answer_for_a_while() {
     runtime.record_requests();
     let logged = || {
         let recent = runtime.recent_requests();
-        let recorded = recent.last().and_then(|last| runtime.recorded_request(last.recording?));
+        let recorded = recent.last().and_then(|last| runtime.transcript(last.transcript?));
         recorded.unwrap_or_default()
     };
     assert_eq!(text(&runtime, "later/200").await, "now");
@@ -447,7 +447,7 @@ async fn limits_of_outbound_calls_and_of_the_log_hold() {
     let large = send(&runtime, request("POST", &format!("/run/s/forward/{url}/x"), vec![b'x'; 1001])).await;
     assert_eq!(large.status, 502, "{:?}", large.body);
     assert_eq!(text(&runtime, "flood/100000").await, "logged");
-    let recorded = runtime.recorded_request(runtime.recent_requests().last().unwrap().recording.unwrap()).unwrap();
+    let recorded = runtime.transcript(runtime.recent_requests().last().unwrap().transcript.unwrap()).unwrap();
     let longest = recorded.split(|c| c != 'x').map(str::len).max();
     assert_eq!(longest, Some(100));
     at_rest(&runtime).await;

@@ -1,4 +1,4 @@
-//! The part of a recording that a page shows: masked, as JSON.
+//! The part of a transcript that a page shows: masked, as JSON.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use http::uri::PathAndQuery;
 use serde::Serialize;
 
 use super::mask::{MASK, Secrets, replace};
-use super::{Call, Headers, Level, Line, MAX_LINE_BYTES, Outcome, Recording, Start};
+use super::{Call, Headers, Level, Line, MAX_LINE_BYTES, Outcome, Start, Transcript};
 
 /// Parts of the names of headers that are credentials, such as `set-cookie` and `x-api-key`.
 const CREDENTIALS: [&str; 9] =
@@ -25,7 +25,7 @@ pub(crate) struct Summary<'a> {
     pub(crate) duration: Duration,
 }
 
-/// A recorded request as the page gets it.
+/// The transcript as the page gets it.
 #[derive(Serialize)]
 pub(crate) struct View {
     id: String,
@@ -101,8 +101,8 @@ struct CallView {
     body: Option<Body>,
 }
 
-impl Recording {
-    /// The recording without credentials.
+impl Transcript {
+    /// The transcript without credentials.
     pub(crate) fn view(&self, summary: &Summary<'_>, masks: &Secrets) -> View {
         let path = self.uri.path_and_query().map_or("/", PathAndQuery::as_str);
         let not_again = self.request().err();

@@ -1,4 +1,4 @@
-//! Masks secrets in a recording, for the page.
+//! Masks secrets in a transcript, for the page.
 
 use std::ops::Range;
 

@@ -1,11 +1,11 @@
-//! Recordings of whole requests, for the page of `tenon dev`: the request, its log, its outbound calls, and the answer.
+//! Transcripts of whole requests, for the page of `tenon dev`: the request, its log, its outbound calls, and the answer.
 //!
-//! Each part is bounded. A recording keeps the headers and the body unchanged, because the request can be sent again;
-//! [`Recording::view`] masks credentials.
+//! Each part is bounded. A transcript keeps the headers and the body unchanged, because the request can be sent again;
+//! [`Transcript::view`] masks credentials.
 //!
 //! ```text
 //!  Exchange ── request, answer ──┐
-//!  GuestLog ── lines ────────────┼──► Recording ──► view (masked) ──► the page
+//!  GuestLog ── lines ────────────┼──► Transcript ──► view (masked) ──► the page
 //!  Egress ──── calls ────────────┘        └───────► request (sent again)
 //! ```
 
@@ -53,7 +53,7 @@ pub(crate) enum Level {
 
 /// One request, while it is served and for some time after.
 #[derive(Debug)]
-pub(crate) struct Recording {
+pub(crate) struct Transcript {
     started: Instant,
     method: Method,
     uri: Uri,
@@ -146,7 +146,7 @@ enum Outcome {
     Failed(Start),
 }
 
-impl Recording {
+impl Transcript {
     pub(crate) fn begin<B>(request: &Request<B>) -> Self {
         Self {
             started: Instant::now(),
@@ -198,7 +198,7 @@ impl Recording {
     }
 
     /// Keeps an outbound call, which begins. None when there are too many.
-    pub(crate) fn call<B>(self: &Arc<Self>, name: &str, request: &Request<B>) -> Option<CallRecording> {
+    pub(crate) fn call<B>(self: &Arc<Self>, name: &str, request: &Request<B>) -> Option<CallTranscript> {
         let mut state = self.state();
         if state.calls.len() >= CALLS {
             state.calls_left_out += 1;
@@ -215,7 +215,7 @@ impl Recording {
             ended: None,
             body: is_sidecar.then(Start::default),
         });
-        Some(CallRecording { recording: Arc::clone(self), index: state.calls.len() - 1 })
+        Some(CallTranscript { transcript: Arc::clone(self), index: state.calls.len() - 1 })
     }
 
     /// The request once more, with a request id of its own.
@@ -251,16 +251,16 @@ impl Recording {
     }
 }
 
-/// An outbound call in a recording.
+/// An outbound call in a transcript.
 #[derive(Clone, Debug)]
-pub(crate) struct CallRecording {
-    recording: Arc<Recording>,
+pub(crate) struct CallTranscript {
+    transcript: Arc<Transcript>,
     index: usize,
 }
 
-impl CallRecording {
+impl CallTranscript {
     fn with(&self, change: impl FnOnce(&mut Call)) {
-        if let Some(call) = self.recording.state().calls.get_mut(self.index) {
+        if let Some(call) = self.transcript.state().calls.get_mut(self.index) {
             change(call);
         }
     }
@@ -285,7 +285,7 @@ impl CallRecording {
     }
 
     fn end(&self, outcome: Outcome) {
-        let at = self.recording.started.elapsed();
+        let at = self.transcript.started.elapsed();
         self.with(|call| call.ended = Some((at, outcome)));
     }
 }
@@ -306,29 +306,29 @@ mod tests {
         request.body(()).unwrap()
     }
 
-    fn view(recording: &Recording) -> Value {
+    fn view(transcript: &Transcript) -> Value {
         let environment = [("TENON_SECRET_A".to_string(), "s3cret".to_string())];
         let summary = Summary { id: "1", time: 2, module: Some("a"), status: StatusCode::OK, duration: Duration::ZERO };
-        serde_json::to_value(recording.view(&summary, &Secrets::of(&environment))).unwrap()
+        serde_json::to_value(transcript.view(&summary, &Secrets::of(&environment))).unwrap()
     }
 
     #[test]
     fn credentials_are_masked_in_every_part() {
-        let recording = Arc::new(Recording::begin(&request(&[
+        let transcript = Arc::new(Transcript::begin(&request(&[
             ("authorization", "Bearer t0ken"),
             ("cookie", "session=t0ken"),
             ("x-note", "as s3cret"),
         ])));
-        recording.request_body(b"{\"key\":\"s3cret\"}");
-        recording.line(Level::Info, "uses s3cret");
-        let call = recording.call("db", &request(&[("authorization", "Bearer t0ken")])).unwrap();
+        transcript.request_body(b"{\"key\":\"s3cret\"}");
+        transcript.line(Level::Info, "uses s3cret");
+        let call = transcript.call("db", &request(&[("authorization", "Bearer t0ken")])).unwrap();
         call.data(b"SELECT 's3cr");
         call.data(b"et'");
         call.failed("no s3cret");
         let response = Response::builder().header("set-cookie", "session=t0ken").header("x-s", "s3cret").body(());
-        recording.answer(&response.unwrap());
-        recording.answer_data(b"s3cret");
-        let view = view(&recording);
+        transcript.answer(&response.unwrap());
+        transcript.answer_data(b"s3cret");
+        let view = view(&transcript);
         assert!(!view.to_string().contains("s3cret") && !view.to_string().contains("t0ken"), "{view}");
         assert_eq!(view["url"], "/run/a/b?c=***");
         assert_eq!(view["request"]["headers"][0], json!(["authorization", "***"]));
@@ -342,23 +342,23 @@ mod tests {
     #[test]
     fn a_secret_of_several_lines_is_masked_in_the_log() {
         let environment = [("TENON_SECRET_A".to_string(), "BEGIN\r\nabc\nEND".to_string())];
-        let recording = Recording::begin(&request(&[]));
+        let transcript = Transcript::begin(&request(&[]));
         for line in ["key: BEGIN\u{fffd}", "abc", "END.", "abc"] {
-            recording.line(Level::Info, line);
+            transcript.line(Level::Info, line);
         }
         let summary = Summary { id: "1", time: 2, module: None, status: StatusCode::OK, duration: Duration::ZERO };
-        let view = serde_json::to_value(recording.view(&summary, &Secrets::of(&environment))).unwrap();
+        let view = serde_json::to_value(transcript.view(&summary, &Secrets::of(&environment))).unwrap();
         let lines: Vec<_> = view["log"]["lines"].as_array().unwrap().iter().map(|line| line["text"].clone()).collect();
         assert_eq!(lines, ["key: ***", "***", "***.", "abc"]);
     }
 
     #[test]
     fn a_secret_that_is_cut_off_leaves_no_beginning() {
-        let recording = Recording::begin(&request(&[]));
+        let transcript = Transcript::begin(&request(&[]));
         let mut body = vec![b'x'; BODY_BYTES - 3];
         body.extend_from_slice(b"s3cret");
-        recording.request_body(&body);
-        let view = view(&recording);
+        transcript.request_body(&body);
+        let view = view(&transcript);
         let text = view["request"]["body"]["text"].as_str().unwrap();
         assert!(text.ends_with("xx***"), "{}", &text[text.len() - 9..]);
         assert_eq!(view["request"]["body"]["size"], BODY_BYTES + 3);
@@ -367,24 +367,24 @@ mod tests {
 
     #[test]
     fn every_part_is_bounded() {
-        let recording = Arc::new(Recording::begin(&request(&[])));
+        let transcript = Arc::new(Transcript::begin(&request(&[])));
         for _ in 0..LINES + 7 {
-            recording.line(Level::Error, "x");
+            transcript.line(Level::Error, "x");
         }
         for _ in 0..CALLS + 3 {
-            if let Some(call) = recording.call("db", &request(&[])) {
+            if let Some(call) = transcript.call("db", &request(&[])) {
                 call.data(&[b'x'; 2 * CALL_BODY_BYTES]);
                 call.answered(200);
             }
         }
-        recording.answer(&Response::new(()));
+        transcript.answer(&Response::new(()));
         for _ in 0..5 {
-            recording.answer_data(&[b'x'; BODY_BYTES / 2]);
+            transcript.answer_data(&[b'x'; BODY_BYTES / 2]);
         }
-        let large = Recording::begin(&request(&[]));
+        let large = Transcript::begin(&request(&[]));
         large.line(Level::Info, &"x".repeat(LOG_BYTES));
         large.line(Level::Info, "x");
-        let shown = view(&recording);
+        let shown = view(&transcript);
         assert_eq!((&shown["log"]["left_out"], &shown["calls"]["left_out"]), (&json!(7), &json!(3)));
         assert_eq!(shown["calls"]["list"][0]["body"]["text"].as_str().unwrap().len(), CALL_BODY_BYTES);
         assert_eq!(shown["response"]["body"]["text"].as_str().unwrap().len(), BODY_BYTES);
@@ -396,8 +396,8 @@ mod tests {
     fn headers_with_the_names_of_credentials_are_masked() {
         let names =
             ["proxy-authorization", "cookie", "x-api-key", "apikey", "x-auth-token", "x-amz-security-token", "accept"];
-        let recording = Recording::begin(&request(&names.map(|name| (name, "value"))));
-        let view = view(&recording);
+        let transcript = Transcript::begin(&request(&names.map(|name| (name, "value"))));
+        let view = view(&transcript);
         let shown: Vec<_> = view["request"]["headers"].as_array().unwrap().iter().map(|pair| pair[1].clone()).collect();
         assert_eq!(shown, ["***", "***", "***", "***", "***", "***", "value"]);
     }
@@ -406,31 +406,31 @@ mod tests {
     fn a_body_with_control_characters_is_no_text() {
         let cases: [(&[u8], bool); 4] = [(b"a\tb\r\nc", true), (b"a\0b", false), (b"\xff\xd8", false), (b"", true)];
         for (body, is_text) in cases {
-            let recording = Recording::begin(&request(&[]));
-            recording.request_body(body);
-            assert_eq!(view(&recording)["request"]["body"]["text"].is_string(), is_text, "{body:?}");
+            let transcript = Transcript::begin(&request(&[]));
+            transcript.request_body(body);
+            assert_eq!(view(&transcript)["request"]["body"]["text"].is_string(), is_text, "{body:?}");
         }
     }
 
     #[tokio::test]
     async fn a_request_is_sent_again_when_all_of_it_was_kept() {
-        let recording = Recording::begin(&request(&[
+        let transcript = Transcript::begin(&request(&[
             ("authorization", "Bearer t0ken"),
             ("x-request-id", "mine"),
             ("transfer-encoding", "chunked"),
         ]));
-        assert_eq!(recording.request().unwrap_err(), "its body was not read");
-        assert_eq!(view(&recording)["not_again"], "its body was not read");
-        recording.request_body(b"s3cret");
-        let again = recording.request().unwrap();
+        assert_eq!(transcript.request().unwrap_err(), "its body was not read");
+        assert_eq!(view(&transcript)["not_again"], "its body was not read");
+        transcript.request_body(b"s3cret");
+        let again = transcript.request().unwrap();
         assert_eq!((again.method().as_str(), again.uri().to_string().as_str()), ("POST", "/run/a/b?c=s3cret"));
         assert_eq!(again.headers()["authorization"], "Bearer t0ken");
         assert_eq!(again.headers().len(), 1);
         assert_eq!(again.into_body().collect().await.unwrap().to_bytes(), "s3cret");
-        recording.request_body(&[b'x'; BODY_BYTES + 1]);
-        assert_eq!(recording.request().unwrap_err(), "its body is too large to be kept");
+        transcript.request_body(&[b'x'; BODY_BYTES + 1]);
+        assert_eq!(transcript.request().unwrap_err(), "its body is too large to be kept");
         let mut large = request(&[]);
         large.headers_mut().insert("x-large", "x".repeat(HEAD_BYTES).parse().unwrap());
-        assert_eq!(Recording::begin(&large).request().unwrap_err(), "its headers are too large to be kept");
+        assert_eq!(Transcript::begin(&large).request().unwrap_err(), "its headers are too large to be kept");
     }
 }
