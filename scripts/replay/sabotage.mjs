@@ -11,14 +11,40 @@ const byte = (event, file, random) => {
   return file.withByte(start + Math.floor(random() * (end - start)));
 };
 
+/** Random bytes that `/exact` answers with. Those of the engine itself may go unused. */
+const EXACT = 16;
+
+/** Bytes around a byte of a service's answer that the guest's own answer must have, so that it is known to be used. */
+const AROUND = 4;
+
+/** The places in a service's answer that the guest's answer repeats. */
+function repeated(event, file) {
+  const given = file.textOf(event);
+  const answers = file.events.filter(({ kind, values }) => kind === "answer" && isFilled(values));
+  const answer = answers.map((each) => file.textOf(each)).join("\0");
+  // The names of columns before the rows are not looked at.
+  const from = Math.max(AROUND, given.indexOf('"rows":'));
+  const places = Array.from({ length: Math.max(0, given.length - AROUND - from) }, (_, n) => n + from);
+  return places.filter((at) => answer.includes(given.slice(at - AROUND, at + AROUND)));
+}
+
+const repeatedByte = (event, file, random) => {
+  const places = repeated(event, file);
+  return file.withByte(event.values[0][0] + places[Math.floor(random() * places.length)]);
+};
+
 /**
  * The ways: the events that are changed, and how. Times and random values are changed for one route only, which answers with every digit:
- * a guest that rounds a time does the same whatever a microsecond is.
+ * a guest that rounds a time does the same whatever a microsecond is. It also does the same whatever is in a part of an answer that it ignores.
  */
 const ways = [
-  ["a random byte", ({ kind }) => kind === "random", byte, "/exact"],
+  ["a random byte", ({ kind, values }) => kind === "random" && values[0][1] - values[0][0] === EXACT, byte, "/exact"],
   ["a microsecond", ({ kind }) => kind === "monotonic time", (event, file) => file.withLater(event, 1_000), "/exact"],
-  ["an answer of a service", ({ kind, values }) => kind === "result" && isFilled(values), byte],
+  [
+    "an answer of a service",
+    ({ kind, values }, file) => kind === "result" && isFilled(values) && repeated({ kind, values }, file).length > 0,
+    repeatedByte,
+  ],
   ["a byte of an answer", ({ kind, values }) => kind === "answer" && isFilled(values), byte],
   ["a byte of the log", ({ kind, values }) => kind === "log" && isFilled(values), byte],
 ];
@@ -40,7 +66,7 @@ export function sabotage(folder, names, to, random) {
     const file = new TapeFile(bytes);
     for (const [number, [way, isFit, change, path]] of ways.entries()) {
       if (path !== undefined && !bytes.includes(path)) continue;
-      const fit = file.events.filter(isFit);
+      const fit = file.events.filter((event) => isFit(event, file));
       if (fit.length === 0 || (counts.get(way) ?? 0) >= MOST) continue;
       counts.set(way, (counts.get(way) ?? 0) + 1);
       const event = fit[Math.floor(random() * fit.length)];

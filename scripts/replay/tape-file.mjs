@@ -32,6 +32,11 @@ export class TapeFile {
     while (this.#at < length) this.events.push({ number: this.events.length, ...this.#event() });
   }
 
+  /** The first value of an event, as Latin-1. */
+  textOf({ values: [[start, end]] }) {
+    return this.#events.toString("latin1", start, end);
+  }
+
   /** The file with one byte of an event changed, at a place among those of all events. */
   withByte(place) {
     const events = Buffer.from(this.#events);

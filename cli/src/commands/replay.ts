@@ -142,6 +142,7 @@ function untilLines(file: string, { until, asked, reached, values, near, isFirst
     ...shown,
     ...(left > 0 && shown.length > 0 ? [`       and ${left} times more`] : []),
     ...(near === undefined ? [] : [nearLine(near)]),
+    ...(reached === 0 && near === undefined ? ["       before the request was stopped"] : []),
     ...(differs === undefined
       ? []
       : ["       these sources answer differently than the recorded component:", ...linesOf(file, differs).slice(1)]),

@@ -21,7 +21,7 @@ export interface AtLine {
   readonly reached: number;
   /** The values by their expressions, in the order of the first hundred times. */
   readonly values: readonly Readonly<Record<string, unknown>>[];
-  /** Lines of the file that are reached, the nearest first, when this one is not. */
+  /** Lines of the file that are reached, the nearest first, when this one is not. Left out when the request did not end. */
   readonly near?: readonly number[];
   /** True when the request did not end in the replay, so that the values are those of the first time. */
   readonly isFirst?: boolean;
@@ -63,9 +63,10 @@ export async function replayUntil(tape: Buffer, view: TapeView, until: string, p
   const builds = new Builds(project, { file, text }, place, expressions, view);
   const replayer = new Replayer();
   try {
-    const silent = await replayer.against(tape, await builds.make({ isSilent: true }));
+    // A request that was stopped does not end in the replay, either: its first values are all that there is.
+    const silent = view.isCut ? undefined : await replayer.against(tape, await builds.make({ isSilent: true }));
     let differs: Replayed | undefined;
-    if (silent.verdict !== "same") {
+    if (silent !== undefined && silent.verdict !== "same") {
       // Without expressions: then it is the sources.
       differs = await replayer.against(tape, await builds.make({ isSilent: true, isBare: true }));
       if (expressions.length > 0 && JSON.stringify(differs) !== JSON.stringify(silent)) {
@@ -73,7 +74,7 @@ export async function replayUntil(tape: Buffer, view: TapeView, until: string, p
       }
     }
     let isFirst = false;
-    let sent = builds.sentIn(await replayer.against(tape, await builds.make({})));
+    let sent = view.isCut ? undefined : builds.sentIn(await replayer.against(tape, await builds.make({})));
     if (sent === undefined) {
       // It was stopped, or ended with a trap.
       sent = builds.sentIn(await replayer.against(tape, await builds.make({ most: 1 })));
@@ -89,7 +90,7 @@ export async function replayUntil(tape: Buffer, view: TapeView, until: string, p
       ...(line !== place.line && { asked: place.line }),
       reached: times,
       values: kept,
-      ...(times === 0 && { near: near.slice(0, NEAR) }),
+      ...(sent !== undefined && times === 0 && { near: near.slice(0, NEAR) }),
       ...(isFirst && { isFirst }),
       ...(differs !== undefined && differs.verdict !== "same" && { differs }),
     };
