@@ -11,14 +11,13 @@ const byte = (event, file, random) => {
   return file.withByte(start + Math.floor(random() * (end - start)));
 };
 
-/** Random bytes that `/exact` answers with. Those of the engine itself may go unused. */
-const EXACT = 16;
-
 /** Bytes around a byte of a service's answer that the guest's own answer must have, so that it is known to be used. */
 const AROUND = 4;
 
 /** The places in a service's answer that the guest's answer repeats. */
 function repeated(event, file) {
+  // Other methods may repeat what the client has sent.
+  if (!file.events[0].isGet) return [];
   const given = file.textOf(event);
   const answers = file.events.filter(({ kind, values }) => kind === "answer" && isFilled(values));
   const answer = answers.map((each) => file.textOf(each)).join("\0");
@@ -38,7 +37,8 @@ const repeatedByte = (event, file, random) => {
  * a guest that rounds a time does the same whatever a microsecond is. It also does the same whatever is in a part of an answer that it ignores.
  */
 const ways = [
-  ["a random byte", ({ kind, values }) => kind === "random" && values[0][1] - values[0][0] === EXACT, byte, "/exact"],
+  // The first random value is the engine's own.
+  ["a random byte", (event, { events }) => isRandom(event) && events.find(isRandom) !== event, byte, "/exact"],
   ["a microsecond", ({ kind }) => kind === "monotonic time", (event, file) => file.withLater(event, 1_000), "/exact"],
   [
     "an answer of a service",
@@ -49,6 +49,7 @@ const ways = [
   ["a byte of the log", ({ kind, values }) => kind === "log" && isFilled(values), byte],
 ];
 
+const isRandom = ({ kind }) => kind === "random";
 const isFilled = ([[start, end]]) => end > start;
 
 /**

@@ -2,6 +2,9 @@
 
 const CHECKSUM = 8;
 
+/** The method GET, by its number in the list of usual texts. */
+const GET = 3;
+
 /** Events of a recording's file, with the places of values that a guest gets or gives. */
 export class TapeFile {
   #bytes;
@@ -68,11 +71,13 @@ export class TapeFile {
   #event() {
     const kind = this.#bytes[this.#at++];
     switch (kind) {
-      case 1:
+      case 1: {
+        const isGet = this.#bytes[this.#at] === GET;
         this.#text();
         this.#text();
         this.#fields();
-        return { kind: "request", values: [this.#optional()] };
+        return { kind: "request", isGet, values: [this.#optional()] };
+      }
       case 2:
         this.#number();
         this.#fields();
