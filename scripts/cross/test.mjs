@@ -1,6 +1,6 @@
 // Tests what build.mjs built, in a root with the target's own C library, by qemu where the processor is another:
 //
-//   node scripts/cross/test.mjs <target>... [--only load,install,image,units,suites,isolation]
+//   node scripts/cross/test.mjs <target>... [--only load,install,image,units,suites,isolation] [--node <version of Node>]
 //
 // - load: the addon and the file itself (inspect.mjs), and the engine's revision.
 // - install: `npm install` of the packed packages, `tenon new`, `build`, `run` and one request.
@@ -22,7 +22,7 @@ import { addonOf, crates, suffixOf, targets } from "./targets.mjs";
 
 const parts = { load, install, image, units, suites: endToEnd, isolation };
 const { values, positionals } = parseArgs({
-  options: { only: { type: "string", default: Object.keys(parts).join(",") } },
+  options: { only: { type: "string", default: Object.keys(parts).join(",") }, node: { type: "string" } },
   allowPositionals: true,
 });
 const chosen = values.only.split(",");
@@ -33,7 +33,7 @@ for (const name of positionals) {
   const target = targets[name] ?? fail(`${name} must be one of ${Object.keys(targets).join(", ")}`);
   const { machine } = await import(`./${target.family}.mjs`);
   if (machine === undefined) fail(`nothing here runs ${name}`);
-  const here = await machine(name);
+  const here = await machine(name, values.node);
   for (const part of chosen) {
     const began = Date.now();
     say(`${name}: ${part}`);
@@ -97,7 +97,7 @@ async function install(name, { os, cpu, libc }, here) {
   writeFileSync(join(place, "package.json"), JSON.stringify(manifest));
   const system = [`--os=${os}`, `--cpu=${cpu}`, ...(libc === undefined ? [] : [`--libc=${libc}`])];
   run("npm", ["install", ...system, "--no-audit", "--no-fund", "--loglevel=error"], { cwd: place });
-  must(here, "node", ["scripts/cross/newcomer.mjs", place]);
+  must(here, "node", ["scripts/cross/newcomer.mjs", place, publishedName("tenon")]);
 }
 
 async function image(name, { libc }, here) {
