@@ -1,6 +1,6 @@
 /** `tenon replay --until`: the values of expressions at a line, by a build of the same sources with probes, replayed. */
 import { randomBytes } from "node:crypto";
-import { access, readFile } from "node:fs/promises";
+import { access, readFile, realpath, rm } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { buildProject } from "../build/build.ts";
 import type { Probes } from "../build/bundle.ts";
@@ -60,7 +60,8 @@ export async function replayUntil(tape: Buffer, view: TapeView, until: string, p
   const text = await readFile(file, "utf8").catch((error: unknown) => {
     throw new TenonError("USAGE", `cannot read ${place.file}: ${systemReason(error)}`);
   });
-  const builds = new Builds(project, { file, text }, place, expressions, view);
+  // As the bundle names it.
+  const builds = new Builds(project, { file: await realpath(file), text }, place, expressions, view);
   const replayer = new Replayer();
   try {
     // A request that was stopped does not end in the replay, either: its first values are all that there is.
@@ -96,6 +97,7 @@ export async function replayUntil(tape: Buffer, view: TapeView, until: string, p
     };
   } finally {
     replayer.close();
+    await builds.remove();
   }
 }
 
@@ -116,6 +118,7 @@ class Builds {
   /** Found by the first build. */
   line: number | undefined;
   readonly #mark = `UNTIL-${randomBytes(9).toString("hex").toUpperCase()}`;
+  readonly #scratch: string;
   #count = 0;
 
   readonly #project: Project;
@@ -134,6 +137,7 @@ class Builds {
     { events }: TapeView,
   ) {
     this.#project = project;
+    this.#scratch = join(project.scratch, `until-${process.pid}`);
     this.#file = file;
     this.#text = text;
     this.#place = place;
@@ -156,7 +160,7 @@ class Builds {
       settings: { mark: this.#mark, entries: this.#entries, most, isSilent },
     };
     // Beside the project's own, which is left alone.
-    const scratch = join(project.scratch, "until");
+    const scratch = this.#scratch;
     const component = join(scratch, `${this.#count++}.wasm`);
     const apart = { ...project, scratch, component, sourceMap: `${component}.map` };
     await buildProject(apart, { release: false, compose: false, probes }, new Terminal("quiet"));
@@ -166,6 +170,11 @@ class Builds {
         `--until must name a file of the handler: ${this.#place.file} is not imported by it`,
       );
     return component;
+  }
+
+  /** Removes what was built. */
+  remove(): Promise<void> {
+    return rm(this.#scratch, { recursive: true, force: true });
   }
 
   /** What the probes have sent; undefined when they did not. */
