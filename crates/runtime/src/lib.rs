@@ -8,7 +8,7 @@
 //! 2. [`Runtime::new`] compiles the modules, or maps their code from the cache.
 //! 3. [`Runtime::handle`] answers one request; [`Runtime::listen`] serves a TCP address with it.
 //!
-//! A request passes the folders in this order; `config` and `telemetry` stand beside them.
+//! A request passes the folders in this order; `config`, `metering` and `telemetry` are beside them.
 //!
 //! ```text
 //!  server ─► request ─► runtime ─► body ─► admission ─► module ─► instance ─► executor ─► response
