@@ -9,7 +9,7 @@ use napi::bindgen_prelude::{PromiseRaw, within_runtime_if_available};
 use napi::{Env, Result};
 use napi_derive::napi;
 use tenon_jobs::{Consumers, Tasks, Work};
-use tenon_services::{DevOptions, DevServices, Host, Limits, RecentRequest, SendingAgain, SentAgain};
+use tenon_services::{DevOptions, DevServices, Host, Limits, NotSent, RecentRequest, SendingAgain, SentAgain};
 use tenon_transport::{Address, Sidecar};
 
 use crate::closable::Closable;
@@ -156,7 +156,7 @@ impl Host for AttachedRuntime {
     fn send_again(&self, transcript: u64) -> SendingAgain {
         let runtime = self.runtime.clone();
         Box::pin(async move {
-            let sent = runtime.send_again(transcript).await?;
+            let sent = runtime.send_again(transcript).await.map_err(NotSent)?;
             Ok(SentAgain { status: sent.status.as_u16(), transcript: sent.transcript })
         })
     }

@@ -129,7 +129,7 @@ impl<R: Routes> LeasedWork for Cron<R> {
         let mut done = json!({ "id": id, "receipt": receipt });
         match self.routes.call(RouteCall { module, method, path, headers, body }).await {
             Ok(status) => done["status"] = status.as_u16().into(),
-            Err(error) => done["error"] = error.into(),
+            Err(error) => done["error"] = error.to_string().into(),
         }
         done
     }

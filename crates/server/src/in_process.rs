@@ -109,8 +109,12 @@ fn settings(table: &Map<String, Value>, places: &Places<'_>) -> Result<SidecarSe
     let folder = places.folder;
     let mut table = table.clone();
     let url = match (table.remove("urlFile"), table.get("url")) {
-        (Some(Value::String(file)), None) => values::value_at(&format!("file:{file}"), folder)?,
-        (None, Some(Value::String(url))) if url.starts_with("env:") => values::value_at(url, folder)?,
+        (Some(Value::String(file)), None) => {
+            values::value_at(&format!("file:{file}"), folder).map_err(|wrong| wrong.to_string())?
+        }
+        (None, Some(Value::String(url))) if url.starts_with("env:") => {
+            values::value_at(url, folder).map_err(|wrong| wrong.to_string())?
+        }
         (None, Some(Value::String(url))) => url.clone(),
         _ => return Err("needs one of `url` and `urlFile`".to_string()),
     };

@@ -66,7 +66,7 @@ fn url(variable: &str, options: &SidecarOptions) -> Result<String, ServerError> 
             "--url has a password, and command lines are seen by every user of the machine: give --url-file, or set {variable}"
         ))),
         (Some(url), _) => Ok(url.clone()),
-        (None, Some(file)) => values::text_of(file).map_err(ServerError::Values),
+        (None, Some(file)) => values::text_of(file).map_err(|wrong| ServerError::Values(wrong.to_string())),
         (None, None) => values::value_at(&format!("env:{variable}"), Path::new(""))
             .map_err(|why| ServerError::Usage(format!("{why}: set it, or give --url-file or --url"))),
     }
@@ -84,7 +84,7 @@ fn has_password(url: &str) -> bool {
 /// The bearer token of requests.
 pub(crate) fn token(file: Option<&Path>) -> Result<Option<String>, ServerError> {
     match file {
-        Some(file) => values::text_of(file).map(Some).map_err(ServerError::Values),
+        Some(file) => values::text_of(file).map(Some).map_err(|wrong| ServerError::Values(wrong.to_string())),
         None => match std::env::var("TENON_SIDECAR_TOKEN") {
             Ok(token) if token.is_empty() => Err(ServerError::Usage("TENON_SIDECAR_TOKEN is empty".to_string())),
             Ok(token) => Ok(Some(token)),

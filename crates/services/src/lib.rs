@@ -27,7 +27,7 @@ mod settings;
 pub use dev::{DevOptions, DevServices};
 pub use kinds::sidecar_kinds;
 pub use settings::SidecarSettings;
-pub use tenon_service::host::{Host, RecentRequest, SendingAgain, SentAgain};
+pub use tenon_service::host::{Host, NotSent, RecentRequest, SendingAgain, SentAgain};
 pub use tenon_service::sqlite_file::compile_sqlite;
 pub use tenon_service::{
     Backend, Flag, FlagValue, InProcessSidecar, Kind, Limits, Listen, ServicesError, Sidecar, SidecarFiles,

@@ -1,6 +1,6 @@
 //! Cron of the development services, whose runs a consumer of the attached runtime does.
 
-use tenon_services::{DevOptions, DevServices, Host, Limits, RecentRequest, SendingAgain};
+use tenon_services::{DevOptions, DevServices, Host, Limits, NotSent, RecentRequest, SendingAgain};
 
 use super::*;
 
@@ -25,7 +25,7 @@ impl Host for Attached {
     }
 
     fn send_again(&self, _: u64) -> SendingAgain {
-        Box::pin(async { Err("it is not recorded".to_string()) })
+        Box::pin(async { Err(NotSent("it is not recorded")) })
     }
 }
 

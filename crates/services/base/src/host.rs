@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use serde::Serialize;
+use thiserror::Error;
 
 /// A request that a runtime answered recently.
 #[derive(Clone, Debug, Serialize)]
@@ -35,8 +36,13 @@ pub struct SentAgain {
     pub transcript: Option<u64>,
 }
 
-/// A pending replay: resolves to the answer, or the reason why it was not sent.
-pub type SendingAgain = Pin<Box<dyn Future<Output = Result<SentAgain, String>> + Send>>;
+/// The reason why a request was not sent again.
+#[derive(Clone, Copy, Debug, Error)]
+#[error("{0}")]
+pub struct NotSent(pub &'static str);
+
+/// A pending replay.
+pub type SendingAgain = Pin<Box<dyn Future<Output = Result<SentAgain, NotSent>> + Send>>;
 
 /// A runtime, with the functions that the services page and cron use.
 pub trait Host: Send + Sync + 'static {

@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::host::HostSlot;
+use crate::store_error::StoreFailure;
 use crate::{Limits, ServicesError};
 
 /// A kind of service.
@@ -200,14 +201,14 @@ pub enum Answers {
 }
 
 /// Checks that the store responds; callable repeatedly.
-pub type Ping = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = Result<(), String>> + Send>> + Send + Sync>;
+pub type Ping = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = Result<(), StoreFailure>> + Send>> + Send + Sync>;
 
 impl Opened {
     /// The routes over a store, and its health check.
     pub fn new<S, F>(store: S, routes: Router, ask: fn(S) -> F) -> Self
     where
         S: Clone + Send + Sync + 'static,
-        F: Future<Output = Result<(), String>> + Send + 'static,
+        F: Future<Output = Result<(), StoreFailure>> + Send + 'static,
     {
         Self { routes, ping: Arc::new(move || Box::pin(ask(store.clone()))), answers: Answers::Own }
     }

@@ -6,6 +6,7 @@ use sqlx::{Connection, Executor};
 use crate::postgres_health::HealthConnection;
 use crate::postgres_mark::Mark;
 use crate::postgres_reason::{address_of, reason, reason_at};
+use crate::store_error::StoreFailure;
 use crate::{Limits, ServicesError};
 
 /// The tables of a service. Cloning shares the connections.
@@ -18,9 +19,11 @@ pub struct Tables {
 
 impl Tables {
     /// Asks whether the database answers and accepts writes.
-    pub async fn ping(&self) -> Result<(), String> {
+    pub async fn ping(&self) -> Result<(), StoreFailure> {
         match self.health.is_replica().await {
-            Ok(true) => Err("PostgreSQL: it is a replica, which accepts no writes: name the primary".to_owned()),
+            Ok(true) => {
+                Err(StoreFailure::new("PostgreSQL: it is a replica, which accepts no writes: name the primary"))
+            }
             Ok(false) => Ok(()),
             Err(error) => Err(store_error(error)),
         }
@@ -87,6 +90,6 @@ async fn check(options: &PgConnectOptions, mark: &Mark) -> Result<(), sqlx::Erro
 }
 
 /// Names the database in an error for the log.
-pub fn store_error(error: sqlx::Error) -> String {
-    format!("PostgreSQL: {}", reason(&error))
+pub fn store_error(error: sqlx::Error) -> StoreFailure {
+    StoreFailure::new(format_args!("PostgreSQL: {}", reason(&error)))
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tenon_sqlite::{Action, Budget, Connection, Error, JOURNAL_MODE, Library, Options, Rules};
 
 use crate::ServicesError;
+use crate::store_error::StoreFailure;
 
 /// Bytes of memory of a connection, at least.
 const MEMORY: usize = 128 * 1024 * 1024;
@@ -96,12 +97,9 @@ impl SqliteFile {
     pub async fn call<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, String> {
+    ) -> Result<T, StoreFailure> {
         let file = Arc::clone(&self.0);
-        tokio::task::spawn_blocking(move || file.run(work))
-            .await
-            .map_err(|error| error.to_string())?
-            .map_err(|error| error.to_string())
+        tokio::task::spawn_blocking(move || file.run(work)).await.map_err(StoreFailure::new)?.map_err(StoreFailure::new)
     }
 }
 

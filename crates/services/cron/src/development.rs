@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tenon_service::host::HostSlot;
+use tenon_service::store_error::StoreFailure;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 
 use super::run::Run;
-use super::store::{CronStore, StoreError};
+use super::store::CronStore;
 
 /// The longest wait for the end of a run.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
@@ -41,8 +42,8 @@ impl Development {
         store: &impl CronStore,
         triggered: Run,
         module: &str,
-    ) -> Result<Option<Run>, StoreError> {
-        let id = triggered.id.parse().map_err(|_| "a run has no number".to_string())?;
+    ) -> Result<Option<Run>, StoreFailure> {
+        let id = triggered.id.parse().map_err(|_| StoreFailure::new("a run has no number"))?;
         let began = Instant::now();
         loop {
             let ended = self.run_ended.notified();

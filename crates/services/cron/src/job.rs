@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::invalid_job::InvalidJob;
 use super::schedule::Schedule;
 
 /// Limit of jobs in a store.
@@ -95,19 +96,19 @@ struct Declared {
 }
 
 /// Reads `{"owner","jobs":[…]}` from a value and its text.
-pub(super) fn declared_from_json(value: &Value, text: &[u8]) -> Result<(String, Vec<Job>), String> {
+pub(super) fn declared_from_json(value: &Value, text: &[u8]) -> Result<(String, Vec<Job>), InvalidJob> {
     let owner = value["owner"].as_str().filter(|owner| is_name(owner)).map(str::to_owned);
-    let owner = owner.ok_or("`owner` must be the name of a project")?;
-    let Declared { jobs } = serde_json::from_slice(text).map_err(|_| "`jobs` must be a list")?;
+    let owner = owner.ok_or_else(|| InvalidJob::new("`owner` must be the name of a project"))?;
+    let Declared { jobs } = serde_json::from_slice(text).map_err(|_| InvalidJob::new("`jobs` must be a list"))?;
     if jobs.len() > MAX_JOBS {
-        return Err(format!("a project must have at most {MAX_JOBS} jobs"));
+        return Err(InvalidJob::new(format!("a project must have at most {MAX_JOBS} jobs")));
     }
     let read = |job: Box<RawValue>| Job::new(Given::of_text(job.get().as_bytes())?);
     let jobs: Vec<Job> = jobs.into_iter().map(read).collect::<Result<_, _>>()?;
     let mut names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
     names.sort_unstable();
     if names.windows(2).any(|pair| pair[0] == pair[1]) {
-        return Err("two jobs have one name".to_string());
+        return Err(InvalidJob::new("two jobs have one name"));
     }
     Ok((owner, jobs))
 }
@@ -121,9 +122,9 @@ pub(crate) struct Given {
 
 impl Given {
     /// Reads the members from JSON.
-    pub(crate) fn of_text(text: &[u8]) -> Result<Self, String> {
+    pub(crate) fn of_text(text: &[u8]) -> Result<Self, InvalidJob> {
         let texts = serde_json::from_slice::<BTreeMap<String, Box<RawValue>>>(text);
-        let mut texts = texts.map_err(|_| "a job is an object")?;
+        let mut texts = texts.map_err(|_| InvalidJob::new("a job must be an object"))?;
         let body = texts.remove("body");
         let value = |text: &RawValue| serde_json::from_str(text.get()).unwrap_or_default();
         Ok(Self { members: texts.into_iter().map(|(name, text)| (name, value(&text))).collect(), body })
@@ -132,7 +133,7 @@ impl Given {
 
 impl Job {
     /// Makes a new job; errors never repeat a value.
-    pub(crate) fn new(given: Given) -> Result<Self, String> {
+    pub(crate) fn new(given: Given) -> Result<Self, InvalidJob> {
         let empty = Self {
             name: String::new(),
             schedule: String::new(),
@@ -188,16 +189,16 @@ impl Job {
     }
 
     /// Changes the given members and keeps the rest; a name is permanent.
-    pub(crate) fn patched(&self, given: Given) -> Result<Self, String> {
+    pub(crate) fn patched(&self, given: Given) -> Result<Self, InvalidJob> {
         self.clone().with(given, true)
     }
 
-    fn with(mut self, given: Given, keep_name: bool) -> Result<Self, String> {
+    fn with(mut self, given: Given, keep_name: bool) -> Result<Self, InvalidJob> {
         let Given { members: mut object, body } = given;
         let name = std::mem::take(&mut self.name);
         self.name = text(&mut object, "name")?.unwrap_or_else(|| name.clone());
         if keep_name && self.name != name {
-            return Err("a job's name cannot be changed".to_string());
+            return Err(InvalidJob::new("a job's name must stay the same"));
         }
         for (key, field) in [
             ("schedule", &mut self.schedule),
@@ -214,13 +215,13 @@ impl Job {
             match object.remove(key) {
                 None => {}
                 Some(Value::Bool(value)) => *field = value,
-                Some(_) => return Err(format!("`{key}` must be true or false")),
+                Some(_) => return Err(InvalidJob::new(format!("`{key}` must be true or false"))),
             }
         }
         if let Some(attempts) = object.remove("max_attempts") {
             let attempts = attempts.as_u64().filter(|attempts| (1..=MAX_ATTEMPTS).contains(attempts));
             let attempts = attempts.and_then(|attempts| u32::try_from(attempts).ok());
-            let wrong = || format!("`max_attempts` must be a whole number from 1 to {MAX_ATTEMPTS}");
+            let wrong = || InvalidJob::new(format!("`max_attempts` must be a whole number from 1 to {MAX_ATTEMPTS}"));
             self.max_attempts = attempts.ok_or_else(wrong)?;
         }
         if let Some(headers) = object.remove("headers") {
@@ -232,44 +233,44 @@ impl Job {
         if !object.is_empty() {
             let known =
                 "name, schedule, timezone, module, path, method, headers, body, catch_up, max_attempts and enabled";
-            return Err(format!("a job has {known}, and nothing else"));
+            return Err(InvalidJob::new(format!("a job has {known}, and nothing else")));
         }
         self.method.make_ascii_uppercase();
         self.check()?;
         Ok(self)
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), InvalidJob> {
         if !is_name(&self.name) {
-            return Err(format!(
+            return Err(InvalidJob::new(format!(
                 "`name` must be 1 to {MAX_NAME_BYTES} letters, digits, `_`, `-` and `.`, and neither `.` nor `..`"
-            ));
+            )));
         }
         if self.module.is_empty() || self.module.contains(['/', '\0']) || self.module.len() > MAX_PATH_BYTES {
-            return Err("`module` must name a module".to_string());
+            return Err(InvalidJob::new("`module` must name a module"));
         }
         if self.path.len() > MAX_PATH_BYTES
             || !self.path.starts_with('/')
             || self.path.parse::<axum::http::Uri>().is_err()
             || self.path.contains('#')
         {
-            return Err("`path` must be the path of a route, beginning with `/`".to_string());
+            return Err(InvalidJob::new("`path` must be the path of a route, beginning with `/`"));
         }
         if !METHODS.iter().any(|method| method == self.method.as_str()) {
-            return Err("`method` must be GET, HEAD, POST, PUT, PATCH or DELETE".to_string());
+            return Err(InvalidJob::new("`method` must be GET, HEAD, POST, PUT, PATCH or DELETE"));
         }
         if matches!(self.method.as_str(), "GET" | "HEAD") && self.body.is_some() {
-            return Err("`body` is for POST, PUT, PATCH and DELETE".to_string());
+            return Err(InvalidJob::new("`body` is for POST, PUT, PATCH and DELETE"));
         }
         if self.body_text().is_some_and(|body| body.len() > MAX_BODY_BYTES) {
-            return Err(format!("`body` must not be longer than {MAX_BODY_BYTES} bytes"));
+            return Err(InvalidJob::new(format!("`body` must not be longer than {MAX_BODY_BYTES} bytes")));
         }
         Schedule::parse(&self.schedule, &self.timezone).map(drop)
     }
 }
 
-fn headers_of(value: Value) -> Result<BTreeMap<String, String>, String> {
-    let wrong = || "`headers` must be an object of names and texts".to_string();
+fn headers_of(value: Value) -> Result<BTreeMap<String, String>, InvalidJob> {
+    let wrong = || InvalidJob::new("`headers` must be an object of names and texts");
     let Value::Object(object) = value else { return Err(wrong()) };
     let mut headers = BTreeMap::new();
     for (name, value) in object {
@@ -277,12 +278,12 @@ fn headers_of(value: Value) -> Result<BTreeMap<String, String>, String> {
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?.to_string();
         HeaderValue::from_str(&value).map_err(|_| wrong())?;
         if OWN_HEADERS.contains(&name.as_str()) || name.starts_with("x-tenon-") {
-            return Err(format!("`headers` must not have {name}: that is set for each request"));
+            return Err(InvalidJob::new(format!("`headers` must not have {name}: that is set for each request")));
         }
         headers.insert(name, value);
     }
     if headers.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>() > MAX_HEADER_BYTES {
-        return Err(format!("`headers` must not be longer than {MAX_HEADER_BYTES} bytes"));
+        return Err(InvalidJob::new(format!("`headers` must not be longer than {MAX_HEADER_BYTES} bytes")));
     }
     Ok(headers)
 }
@@ -295,11 +296,11 @@ pub(crate) fn is_name(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
 }
 
-fn text(object: &mut Map<String, Value>, key: &str) -> Result<Option<String>, String> {
+fn text(object: &mut Map<String, Value>, key: &str) -> Result<Option<String>, InvalidJob> {
     match object.remove(key) {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err(format!("`{key}` must be a text")),
+        Some(_) => Err(InvalidJob::new(format!("`{key}` must be a text"))),
     }
 }
 

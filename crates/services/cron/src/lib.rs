@@ -8,6 +8,7 @@
 //! Consumers lease over HTTP; see `crates/jobs`. For the development services it is that of the attached runtime.
 
 mod development;
+mod invalid_job;
 mod job;
 mod postgres;
 mod routes;

@@ -5,15 +5,17 @@ use sqlx::postgres::PgRow;
 use sqlx::{PgTransaction, Row};
 use tenon_service::lease::iso;
 use tenon_service::postgres_tables::{self, Tables, store_error};
+use tenon_service::store_error::StoreFailure;
 use tenon_service::{Limits, ServicesError};
 
+use super::invalid_job::InvalidJob;
 use super::job::{Given, Job, MAX_JOBS, next_time, stored};
 use super::run::{self, Ask, Attempted, Call, Outcome, Ready, Run, SCHEDULED, Stored, plan};
 use super::statements::{
     ADD, ALL, ATTEMPTED, COUNT, DUE, END, FORGET, GIVE_UP, JOB, JOBS, MAKE, NEXT, ONE, PUT, READY, REMOVE, REMOVE_RUNS,
     RUN, RUNS, TAKE, WAKE, schema,
 };
-use super::store::{CronStore, Described, REMEMBERED_RUNS, StoreError};
+use super::store::{CronStore, Described, REMEMBERED_RUNS};
 
 const SCHEMA: &str = schema!("bigserial PRIMARY KEY");
 
@@ -31,7 +33,7 @@ impl PostgresCron {
         postgres_tables::open(url, limits, SCHEMA, tables).await.map(Self)
     }
 
-    async fn begin(&self) -> Result<PgTransaction<'static>, StoreError> {
+    async fn begin(&self) -> Result<PgTransaction<'static>, StoreFailure> {
         let mut transaction = self.0.pool.begin().await.map_err(store_error)?;
         sqlx::query(LOCK).execute(&mut *transaction).await.map_err(store_error)?;
         Ok(transaction)
@@ -41,11 +43,11 @@ impl PostgresCron {
 fn get<'r, T: sqlx::Decode<'r, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>>(
     row: &'r PgRow,
     at: usize,
-) -> Result<T, StoreError> {
+) -> Result<T, StoreFailure> {
     row.try_get(at).map_err(store_error)
 }
 
-fn run_at(row: &PgRow, first: usize) -> Result<Run, StoreError> {
+fn run_at(row: &PgRow, first: usize) -> Result<Run, StoreFailure> {
     let stored = Stored {
         id: get(row, first)?,
         cause: get(row, first + 1)?,
@@ -61,36 +63,39 @@ fn run_at(row: &PgRow, first: usize) -> Result<Run, StoreError> {
     Ok(stored.into())
 }
 
-fn job_at(row: &PgRow, at: usize) -> Result<Option<Job>, StoreError> {
+fn job_at(row: &PgRow, at: usize) -> Result<Option<Job>, StoreFailure> {
     Ok(stored(get(row, at)?))
 }
 
-fn described(row: &PgRow) -> Result<Option<Described>, StoreError> {
+fn described(row: &PgRow) -> Result<Option<Described>, StoreFailure> {
     let Some(job) = job_at(row, 0)? else { return Ok(None) };
     let last = get::<Option<i64>>(row, 2)?.map(|_| run_at(row, 2)).transpose()?;
     Ok(Some(Described { job, next: get::<Option<i64>>(row, 1)?.map(iso), last }))
 }
 
-fn job_and_next(row: &PgRow) -> Result<Option<(Job, Option<i64>)>, StoreError> {
+fn job_and_next(row: &PgRow) -> Result<Option<(Job, Option<i64>)>, StoreFailure> {
     let next = get(row, 1)?;
     Ok(job_at(row, 0)?.map(|job| (job, next)))
 }
 
 /// Reads rows, and skips those whose job is unreadable.
-fn collect<T>(rows: &[PgRow], read: impl FnMut(&PgRow) -> Result<Option<T>, StoreError>) -> Result<Vec<T>, StoreError> {
+fn collect<T>(
+    rows: &[PgRow],
+    read: impl FnMut(&PgRow) -> Result<Option<T>, StoreFailure>,
+) -> Result<Vec<T>, StoreFailure> {
     rows.iter().map(read).filter_map(Result::transpose).collect()
 }
 
-async fn put(db: &mut PgTransaction<'_>, job: &Job, next: Option<i64>) -> Result<(), StoreError> {
+async fn put(db: &mut PgTransaction<'_>, job: &Job, next: Option<i64>) -> Result<(), StoreFailure> {
     let put = sqlx::query(PUT).bind(&job.name).bind(job.to_text()).bind(next);
     put.execute(&mut **db).await.map(drop).map_err(store_error)
 }
 
-async fn jobs_and_next(db: &mut PgTransaction<'_>) -> Result<Vec<(Job, Option<i64>)>, StoreError> {
+async fn jobs_and_next(db: &mut PgTransaction<'_>) -> Result<Vec<(Job, Option<i64>)>, StoreFailure> {
     collect(&sqlx::query(ALL).fetch_all(&mut **db).await.map_err(store_error)?, job_and_next)
 }
 
-async fn remove(db: &mut PgTransaction<'_>, name: &str) -> Result<bool, StoreError> {
+async fn remove(db: &mut PgTransaction<'_>, name: &str) -> Result<bool, StoreFailure> {
     sqlx::query(REMOVE_RUNS).bind(name).execute(&mut **db).await.map_err(store_error)?;
     let removed = sqlx::query(REMOVE).bind(name).execute(&mut **db).await.map_err(store_error)?;
     Ok(removed.rows_affected() == 1)
@@ -103,7 +108,7 @@ async fn make(
     cause: &str,
     due: i64,
     now: i64,
-) -> Result<Option<i64>, StoreError> {
+) -> Result<Option<i64>, StoreFailure> {
     let make = sqlx::query_scalar(MAKE).bind(job).bind(cause).bind(due).bind(now);
     let id = make.fetch_optional(&mut **db).await.map_err(store_error)?;
     let forget = sqlx::query(FORGET).bind(job).bind(i64::try_from(REMEMBERED_RUNS).unwrap_or(i64::MAX));
@@ -112,16 +117,16 @@ async fn make(
 }
 
 impl CronStore for PostgresCron {
-    async fn jobs(&self) -> Result<Vec<Described>, StoreError> {
+    async fn jobs(&self) -> Result<Vec<Described>, StoreFailure> {
         collect(&sqlx::query(JOBS).fetch_all(&self.0.pool).await.map_err(store_error)?, described)
     }
 
-    async fn job(&self, name: String) -> Result<Option<Described>, StoreError> {
+    async fn job(&self, name: String) -> Result<Option<Described>, StoreFailure> {
         let rows = sqlx::query(JOB).bind(name).fetch_all(&self.0.pool).await.map_err(store_error)?;
         Ok(collect(&rows, described)?.pop())
     }
 
-    async fn add(&self, job: Job, now: i64) -> Result<bool, StoreError> {
+    async fn add(&self, job: Job, now: i64) -> Result<bool, StoreFailure> {
         let mut db = self.begin().await?;
         let count: i64 = sqlx::query_scalar(COUNT).fetch_one(&mut *db).await.map_err(store_error)?;
         if usize::try_from(count).unwrap_or(MAX_JOBS) >= MAX_JOBS {
@@ -133,7 +138,12 @@ impl CronStore for PostgresCron {
         Ok(added.rows_affected() == 1)
     }
 
-    async fn change(&self, name: String, given: Given, now: i64) -> Result<Option<Result<(), String>>, StoreError> {
+    async fn change(
+        &self,
+        name: String,
+        given: Given,
+        now: i64,
+    ) -> Result<Option<Result<(), InvalidJob>>, StoreFailure> {
         let mut db = self.begin().await?;
         let rows = sqlx::query(ONE).bind(name).fetch_all(&mut *db).await.map_err(store_error)?;
         let Some(before) = collect(&rows, job_and_next)?.pop() else { return Ok(None) };
@@ -146,7 +156,7 @@ impl CronStore for PostgresCron {
         Ok(Some(Ok(())))
     }
 
-    async fn declare(&self, owner: String, jobs: Vec<Job>, now: i64) -> Result<(), StoreError> {
+    async fn declare(&self, owner: String, jobs: Vec<Job>, now: i64) -> Result<(), StoreFailure> {
         let mut db = self.begin().await?;
         let before = jobs_and_next(&mut db).await?;
         for (job, _) in before.iter().filter(|(job, _)| job.is_dropped(&owner, &jobs)) {
@@ -160,14 +170,14 @@ impl CronStore for PostgresCron {
         db.commit().await.map_err(store_error)
     }
 
-    async fn remove(&self, name: String) -> Result<bool, StoreError> {
+    async fn remove(&self, name: String) -> Result<bool, StoreFailure> {
         let mut db = self.begin().await?;
         let removed = remove(&mut db, &name).await?;
         db.commit().await.map_err(store_error)?;
         Ok(removed)
     }
 
-    async fn trigger(&self, name: String, now: i64) -> Result<Option<Run>, StoreError> {
+    async fn trigger(&self, name: String, now: i64) -> Result<Option<Run>, StoreFailure> {
         let mut db = self.begin().await?;
         let rows = sqlx::query(ONE).bind(&name).fetch_all(&mut *db).await.map_err(store_error)?;
         if collect(&rows, job_and_next)?.is_empty() {
@@ -179,17 +189,17 @@ impl CronStore for PostgresCron {
         Ok(Some(made))
     }
 
-    async fn give_up(&self, id: i64, error: String) -> Result<(), StoreError> {
+    async fn give_up(&self, id: i64, error: String) -> Result<(), StoreFailure> {
         let mut db = self.begin().await?;
         sqlx::query(GIVE_UP).bind(error).bind(id).execute(&mut *db).await.map_err(store_error)?;
         db.commit().await.map_err(store_error)
     }
 
-    async fn wake(&self) -> Result<Option<i64>, StoreError> {
+    async fn wake(&self) -> Result<Option<i64>, StoreFailure> {
         sqlx::query_scalar(WAKE).fetch_one(&self.0.pool).await.map_err(store_error)
     }
 
-    async fn lease(&self, ask: Ask, now: i64) -> Result<Vec<Call>, StoreError> {
+    async fn lease(&self, ask: Ask, now: i64) -> Result<Vec<Call>, StoreFailure> {
         let mut db = self.begin().await?;
         let due = sqlx::query(DUE).bind(now).fetch_all(&mut *db).await.map_err(store_error)?;
         for (job, next) in collect(&due, job_and_next)? {
@@ -222,7 +232,7 @@ impl CronStore for PostgresCron {
         Ok(calls)
     }
 
-    async fn finish(&self, id: i64, receipt: String, outcome: Outcome, now: i64) -> Result<Option<bool>, StoreError> {
+    async fn finish(&self, id: i64, receipt: String, outcome: Outcome, now: i64) -> Result<Option<bool>, StoreFailure> {
         let mut db = self.begin().await?;
         let rows = sqlx::query(ATTEMPTED).bind(id).bind(receipt).fetch_all(&mut *db).await.map_err(store_error)?;
         let found = collect(&rows, |row| {
@@ -243,17 +253,17 @@ impl CronStore for PostgresCron {
         Ok(Some(!end.is_finished))
     }
 
-    async fn runs(&self, name: String, limit: usize) -> Result<Vec<Run>, StoreError> {
+    async fn runs(&self, name: String, limit: usize) -> Result<Vec<Run>, StoreFailure> {
         let runs = sqlx::query(RUNS).bind(name).bind(i64::try_from(limit).unwrap_or(i64::MAX));
         runs.fetch_all(&self.0.pool).await.map_err(store_error)?.iter().map(|row| run_at(row, 0)).collect()
     }
 
-    async fn run(&self, id: i64) -> Result<Option<Run>, StoreError> {
+    async fn run(&self, id: i64) -> Result<Option<Run>, StoreFailure> {
         let row = sqlx::query(RUN).bind(id).fetch_optional(&self.0.pool).await.map_err(store_error)?;
         row.as_ref().map(|row| run_at(row, 0)).transpose()
     }
 
-    async fn ping(&self) -> Result<(), StoreError> {
+    async fn ping(&self) -> Result<(), StoreFailure> {
         self.0.ping().await
     }
 }

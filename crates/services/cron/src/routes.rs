@@ -66,7 +66,7 @@ async fn add<S: CronStore>(
     body: Body,
 ) -> Result<Response, Problem> {
     let (_, text) = body::read_json_with_text(&headers, body, &limits).await?;
-    let job = Given::of_text(&text).and_then(Job::new).map_err(Problem::bad_request)?;
+    let job = Given::of_text(&text).and_then(Job::new)?;
     let name = job.name.clone();
     if !cron.store.add(job, now()).await.map_err(Problem::internal)? {
         let detail = format!("there is a job of this name, or there are {MAX_JOBS} jobs");
@@ -83,7 +83,7 @@ async fn declare<S: CronStore>(
     body: Body,
 ) -> Result<axum::Json<Jobs>, Problem> {
     let (asked, text) = body::read_json_with_text(&headers, body, &limits).await?;
-    let (owner, jobs) = declared_from_json(&asked, &text).map_err(Problem::bad_request)?;
+    let (owner, jobs) = declared_from_json(&asked, &text)?;
     cron.store.declare(owner, jobs, now()).await.map_err(Problem::internal)?;
     list(State((cron, limits))).await
 }
@@ -99,12 +99,12 @@ async fn change<S: CronStore>(
     body: Body,
 ) -> Result<axum::Json<Described>, Problem> {
     let (_, text) = body::read_json_with_text(&headers, body, &limits).await?;
-    let given = Given::of_text(&text).map_err(Problem::bad_request)?;
+    let given = Given::of_text(&text)?;
     if !is_name(&name) {
         return Err(absent());
     }
     let changed = cron.store.change(name.clone(), given, now()).await.map_err(Problem::internal)?;
-    changed.ok_or_else(absent)?.map_err(Problem::bad_request)?;
+    changed.ok_or_else(absent)??;
     find(&cron, name).await.map(axum::Json)
 }
 

@@ -10,6 +10,8 @@ use croner::Cron;
 use croner::errors::CronError;
 use croner::parser::{CronParser, Year};
 
+use super::invalid_job::InvalidJob;
+
 /// Limit in bytes of an expression.
 const MAX_BYTES: usize = 255;
 
@@ -21,24 +23,26 @@ pub(crate) struct Schedule {
 
 impl Schedule {
     /// Parses an expression, including `@hourly` and the like. One that never fires is an error.
-    pub(crate) fn parse(expression: &str, timezone: &str) -> Result<Self, String> {
-        let zone = timezone.parse().map_err(|_| "`timezone` must be an IANA name such as Europe/Berlin".to_string())?;
+    pub(crate) fn parse(expression: &str, timezone: &str) -> Result<Self, InvalidJob> {
+        let zone =
+            timezone.parse().map_err(|_| InvalidJob::new("`timezone` must be an IANA name such as Europe/Berlin"))?;
         // croner lacks only this one of the usual names.
         let expression = if expression.eq_ignore_ascii_case("@midnight") { "@daily" } else { expression };
         if expression.len() > MAX_BYTES {
-            return Err(format!("`schedule` must not be longer than {MAX_BYTES} bytes"));
+            return Err(InvalidJob::new(format!("`schedule` must not be longer than {MAX_BYTES} bytes")));
         }
         let parser = CronParser::builder().year(Year::Disallowed).build();
         let cron = parser.parse(expression).map_err(|error| match error {
-            CronError::EmptyPattern => "`schedule` must not be empty".to_string(),
+            CronError::EmptyPattern => InvalidJob::new("`schedule` must not be empty"),
             // croner's error repeats the expression, so it is dropped.
-            _ => "`schedule` is not a cron expression: five fields (minute hour day month weekday), or six with seconds in front"
-                .to_string(),
+            _ => InvalidJob::new(
+                "`schedule` is not a cron expression: five fields (minute hour day month weekday), or six with seconds in front",
+            ),
         })?;
         let schedule = Self { cron, zone };
         match schedule.next(Utc::now().timestamp_millis()) {
             Some(_) => Ok(schedule),
-            None => Err("`schedule` never fires".to_string()),
+            None => Err(InvalidJob::new("`schedule` never fires")),
         }
     }
 
@@ -63,7 +67,7 @@ impl Schedule {
 /// Returns the error of an expression and a time zone; none when they are valid. No value is repeated.
 #[must_use]
 pub fn schedule_problem(expression: &str, timezone: &str) -> Option<String> {
-    Schedule::parse(expression, timezone).err()
+    Schedule::parse(expression, timezone).err().map(|invalid| invalid.to_string())
 }
 
 #[cfg(test)]

@@ -4,16 +4,18 @@ use std::path::Path;
 
 use tenon_service::lease::iso;
 use tenon_service::sqlite_file::SqliteFile;
+use tenon_service::store_error::StoreFailure;
 use tenon_service::{Limits, ServicesError};
 use tenon_sqlite::{Connection, Error, Row, ValueRef};
 
+use super::invalid_job::InvalidJob;
 use super::job::{Given, Job, MAX_JOBS, next_time, stored};
 use super::run::{self, Ask, Attempted, Call, Outcome, Ready, Run, SCHEDULED, Stored, plan};
 use super::statements::{
     ADD, ALL, ATTEMPTED, COUNT, DUE, END, FORGET, GIVE_UP, JOB, JOBS, MAKE, NEXT, ONE, PUT, READY, REMOVE, REMOVE_RUNS,
     RUN, RUNS, TAKE, WAKE, schema,
 };
-use super::store::{CronStore, Described, REMEMBERED_RUNS, StoreError};
+use super::store::{CronStore, Described, REMEMBERED_RUNS};
 
 const SCHEMA: &str = schema!("integer PRIMARY KEY AUTOINCREMENT");
 
@@ -45,7 +47,7 @@ impl SqliteCron {
     async fn write<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, StoreError> {
+    ) -> Result<T, StoreFailure> {
         self.0.call(move |db| db.writing(work)).await
     }
 }
@@ -103,15 +105,15 @@ fn make(db: &mut Connection, job: &str, cause: &str, due: i64, now: i64) -> Resu
 }
 
 impl CronStore for SqliteCron {
-    async fn jobs(&self) -> Result<Vec<Described>, StoreError> {
+    async fn jobs(&self) -> Result<Vec<Described>, StoreFailure> {
         self.0.call(|db| collect(db, JOBS, &[], described)).await
     }
 
-    async fn job(&self, name: String) -> Result<Option<Described>, StoreError> {
+    async fn job(&self, name: String) -> Result<Option<Described>, StoreFailure> {
         self.0.call(move |db| Ok(collect(db, JOB, &[(&name).into()], described)?.pop())).await
     }
 
-    async fn add(&self, job: Job, now: i64) -> Result<bool, StoreError> {
+    async fn add(&self, job: Job, now: i64) -> Result<bool, StoreFailure> {
         let add = self.write(move |db| {
             let count: i64 = db.one(COUNT, &[], |row| row.read(0))?;
             let text = job.to_text();
@@ -121,7 +123,12 @@ impl CronStore for SqliteCron {
         add.await
     }
 
-    async fn change(&self, name: String, given: Given, now: i64) -> Result<Option<Result<(), String>>, StoreError> {
+    async fn change(
+        &self,
+        name: String,
+        given: Given,
+        now: i64,
+    ) -> Result<Option<Result<(), InvalidJob>>, StoreFailure> {
         let change = self.write(move |db| {
             let Some(before) = collect(db, ONE, &[(&name).into()], job_and_next)?.pop() else { return Ok(None) };
             let job = match before.0.patched(given) {
@@ -134,7 +141,7 @@ impl CronStore for SqliteCron {
         change.await
     }
 
-    async fn declare(&self, owner: String, jobs: Vec<Job>, now: i64) -> Result<(), StoreError> {
+    async fn declare(&self, owner: String, jobs: Vec<Job>, now: i64) -> Result<(), StoreFailure> {
         let declare = self.write(move |db| {
             let before = collect(db, ALL, &[], job_and_next)?;
             for (job, _) in before.iter().filter(|(job, _)| job.is_dropped(&owner, &jobs)) {
@@ -151,7 +158,7 @@ impl CronStore for SqliteCron {
         declare.await
     }
 
-    async fn remove(&self, name: String) -> Result<bool, StoreError> {
+    async fn remove(&self, name: String) -> Result<bool, StoreFailure> {
         let remove = self.write(move |db| {
             db.execute(REMOVE_RUNS, &[(&name).into()])?;
             Ok(db.execute(REMOVE, &[(&name).into()])? == 1)
@@ -159,7 +166,7 @@ impl CronStore for SqliteCron {
         remove.await
     }
 
-    async fn trigger(&self, name: String, now: i64) -> Result<Option<Run>, StoreError> {
+    async fn trigger(&self, name: String, now: i64) -> Result<Option<Run>, StoreFailure> {
         let trigger = self.write(move |db| {
             if collect(db, ONE, &[(&name).into()], job_and_next)?.is_empty() {
                 return Ok(None);
@@ -170,15 +177,15 @@ impl CronStore for SqliteCron {
         trigger.await
     }
 
-    async fn give_up(&self, id: i64, error: String) -> Result<(), StoreError> {
+    async fn give_up(&self, id: i64, error: String) -> Result<(), StoreFailure> {
         self.write(move |db| db.execute(GIVE_UP, &[(&error).into(), id.into()]).map(drop)).await
     }
 
-    async fn wake(&self) -> Result<Option<i64>, StoreError> {
+    async fn wake(&self) -> Result<Option<i64>, StoreFailure> {
         self.0.call(|db| db.one(WAKE, &[], |row| row.read(0))).await
     }
 
-    async fn lease(&self, ask: Ask, now: i64) -> Result<Vec<Call>, StoreError> {
+    async fn lease(&self, ask: Ask, now: i64) -> Result<Vec<Call>, StoreFailure> {
         let lease = self.write(move |db| {
             for (job, next) in collect(db, DUE, &[now.into()], job_and_next)? {
                 let Some(next) = next.filter(|_| ask.has(&job)) else { continue };
@@ -207,7 +214,7 @@ impl CronStore for SqliteCron {
         lease.await
     }
 
-    async fn finish(&self, id: i64, receipt: String, outcome: Outcome, now: i64) -> Result<Option<bool>, StoreError> {
+    async fn finish(&self, id: i64, receipt: String, outcome: Outcome, now: i64) -> Result<Option<bool>, StoreFailure> {
         let finish = self.write(move |db| {
             let found = collect(db, ATTEMPTED, &[id.into(), (&receipt).into()], |row| {
                 let (cause, attempts, started_ms) = (row.read(0)?, row.read(1)?, row.read(2)?);
@@ -229,16 +236,16 @@ impl CronStore for SqliteCron {
         finish.await
     }
 
-    async fn runs(&self, name: String, limit: usize) -> Result<Vec<Run>, StoreError> {
+    async fn runs(&self, name: String, limit: usize) -> Result<Vec<Run>, StoreFailure> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         self.0.call(move |db| collect(db, RUNS, &[(&name).into(), limit.into()], |row| run_at(row, 0).map(Some))).await
     }
 
-    async fn run(&self, id: i64) -> Result<Option<Run>, StoreError> {
+    async fn run(&self, id: i64) -> Result<Option<Run>, StoreFailure> {
         self.0.call(move |db| db.find(RUN, &[id.into()], |row| run_at(row, 0))).await
     }
 
-    async fn ping(&self) -> Result<(), StoreError> {
+    async fn ping(&self) -> Result<(), StoreFailure> {
         self.0.call(|db| db.one("SELECT 1", &[], |_| Ok(()))).await
     }
 }

@@ -15,7 +15,7 @@ use axum::http::HeaderMap;
 use axum::http::header::{IF_MATCH, IF_NONE_MATCH};
 use bytes::Bytes;
 use tenon_service::http::entity_tags::EntityTags;
-use tenon_service::store_error::StoreError;
+use tenon_service::store_error::{StoreError, StoreFailure};
 
 pub(crate) use self::redis::RedisKv;
 pub(crate) use key::Key;
@@ -172,7 +172,7 @@ pub(crate) trait KvStore: Clone + Send + Sync + 'static {
     ) -> impl Future<Output = Result<Vec<Key>, StoreError>> + Send;
 
     /// Checks that the store responds.
-    fn ping(&self) -> impl Future<Output = Result<(), String>> + Send;
+    fn ping(&self) -> impl Future<Output = Result<(), StoreFailure>> + Send;
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use ::redis::cmd;
 use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
 use tenon_service::redis_link::{RedisLink, slot_of};
-use tenon_service::store_error::StoreError;
+use tenon_service::store_error::{StoreError, StoreFailure};
 
 use super::{
     COUNTER_TYPE, Changed, Condition, Counted, Entry, Found, Increment, Key, KvStore, MAX_COUNT, Metadata, OLD_ETAG,
@@ -197,7 +197,7 @@ fn changed(result: String) -> Result<Changed, StoreError> {
         "done" => Ok(Changed::Done),
         "absent" => Ok(Changed::Absent),
         "failed" => Ok(Changed::Failed),
-        _ => Err(StoreError::Failed("Redis: a script has another result".to_owned())),
+        _ => Err(StoreFailure::new("Redis: a script has another result").into()),
     }
 }
 
@@ -283,7 +283,7 @@ impl KvStore for RedisKv {
         command.arg(text(by.min)).arg(text(by.max)).arg(MAX_COUNT).arg(by.etag).arg(COUNTER_TYPE);
         command.arg(by.condition.arguments());
         let (became, value): (String, String) = self.link.ask(&command).await?;
-        let value = || value.parse().map_err(|_| StoreError::Failed("Redis: a counter is not a number".to_owned()));
+        let value = || value.parse().map_err(|_| StoreFailure::new("Redis: a counter must be a number"));
         Ok(match became.as_str() {
             "value" => Counted::Value(value()?),
             "beyond" => Counted::Beyond(value()?),
@@ -317,7 +317,7 @@ impl KvStore for RedisKv {
         Ok(found.into_iter().collect())
     }
 
-    async fn ping(&self) -> Result<(), String> {
+    async fn ping(&self) -> Result<(), StoreFailure> {
         self.link.ping().await
     }
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use tenon_service::sqlite_file::SqliteFile;
+use tenon_service::store_error::StoreFailure;
 use tenon_service::{Limits, ServicesError};
 use tenon_sqlite::{Connection, Error, Row};
 
@@ -234,7 +235,7 @@ impl KvStore for SqliteKv {
         Ok(list.await?)
     }
 
-    async fn ping(&self) -> Result<(), String> {
+    async fn ping(&self) -> Result<(), StoreFailure> {
         self.0.call(|db| db.one("SELECT 1", &[], |_| Ok(()))).await
     }
 }

@@ -15,7 +15,7 @@ mod tests;
 
 use std::time::Duration;
 
-use tenon_service::store_error::StoreError;
+use tenon_service::store_error::{StoreError, StoreFailure};
 
 pub(crate) use self::redis::RedisQueue;
 pub(crate) use message::{Counts, Lease, Leased, NewMessage, Settled};
@@ -57,5 +57,5 @@ pub(crate) trait QueueStore: Clone + Send + Sync + 'static {
     fn counts(&self) -> impl Future<Output = Result<Vec<Counts>, StoreError>> + Send;
 
     /// Checks that the store responds.
-    fn ping(&self) -> impl Future<Output = Result<(), String>> + Send;
+    fn ping(&self) -> impl Future<Output = Result<(), StoreFailure>> + Send;
 }

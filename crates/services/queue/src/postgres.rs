@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use sqlx::Row;
 use tenon_service::lease::iso;
 use tenon_service::postgres_tables::{self, Tables, store_error};
-use tenon_service::store_error::StoreError;
+use tenon_service::store_error::{StoreError, StoreFailure};
 use tenon_service::{Limits, ServicesError};
 
 use super::{Counts, DEAD, Lease, Leased, NewMessage, QueueStore, Settled};
@@ -136,7 +136,7 @@ impl PostgresQueue {
             let attempts: i32 = row.try_get(3).map_err(failed)?;
             taken.push(Leased {
                 id: row.try_get(0).map_err(failed)?,
-                body: RawValue::from_string(row.try_get(1).map_err(failed)?).map_err(|error| error.to_string())?,
+                body: RawValue::from_string(row.try_get(1).map_err(failed)?).map_err(StoreFailure::new)?,
                 key: row.try_get(2).map_err(failed)?,
                 attempts: u32::try_from(attempts).unwrap_or_default(),
                 sent_at: iso(row.try_get(4).map_err(failed)?),
@@ -201,7 +201,7 @@ impl QueueStore for PostgresQueue {
         Ok(rows.into_iter().map(|(name, ready, delayed, leased)| Counts { name, ready, delayed, leased }).collect())
     }
 
-    async fn ping(&self) -> Result<(), String> {
+    async fn ping(&self) -> Result<(), StoreFailure> {
         self.0.ping().await
     }
 }

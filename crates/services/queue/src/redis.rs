@@ -22,7 +22,7 @@ use serde_json::value::RawValue;
 use tenon_service::ServicesError;
 use tenon_service::lease::iso;
 use tenon_service::redis_link::RedisLink;
-use tenon_service::store_error::StoreError;
+use tenon_service::store_error::{StoreError, StoreFailure};
 
 use super::{Counts, DEAD, Lease, Leased, NewMessage, QueueStore, Settled};
 
@@ -401,7 +401,7 @@ impl QueueStore for RedisQueue {
         Ok(counts)
     }
 
-    async fn ping(&self) -> Result<(), String> {
+    async fn ping(&self) -> Result<(), StoreFailure> {
         self.link.ping().await
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde_json::value::RawValue;
 use tenon_service::lease::iso;
 use tenon_service::sqlite_file::SqliteFile;
-use tenon_service::store_error::StoreError;
+use tenon_service::store_error::{StoreError, StoreFailure};
 use tenon_service::{Limits, ServicesError};
 use tenon_sqlite::{Connection, Error, Row};
 
@@ -200,7 +200,7 @@ impl QueueStore for SqliteQueue {
         Ok(counts.await?)
     }
 
-    async fn ping(&self) -> Result<(), String> {
+    async fn ping(&self) -> Result<(), StoreFailure> {
         self.0.call(|db| db.one("SELECT 1", &[], |_| Ok(()))).await
     }
 }

@@ -14,6 +14,7 @@ mod statement;
 mod tests;
 mod transactions;
 
+use tenon_service::store_error::StoreFailure;
 use tokio::time::Instant;
 
 pub(crate) use error::{Failed, Reported, SqlError};
@@ -69,5 +70,5 @@ pub(crate) trait SqlStore: Clone + Send + Sync + 'static {
     fn roll_back(&self, transaction: Self::Transaction) -> impl Future<Output = ()> + Send;
 
     /// Checks that the database responds.
-    fn ping(&self) -> impl Future<Output = Result<(), String>> + Send;
+    fn ping(&self) -> impl Future<Output = Result<(), StoreFailure>> + Send;
 }

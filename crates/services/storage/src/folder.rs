@@ -10,6 +10,7 @@ use object_store::local::LocalFileSystem;
 use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions};
 use tenon_service::ServicesError;
 use tenon_service::http::body::Incoming;
+use tenon_service::store_error::StoreFailure;
 use tokio::sync::{Mutex, RwLock};
 
 use super::folder_errors::{IS_FOLDER, of_object};
@@ -248,8 +249,8 @@ impl BlobStore for FolderStore {
         Signer::Service(&self.key)
     }
 
-    async fn ping(&self) -> Result<(), String> {
-        tokio::fs::metadata(&*self.root).await.map(drop).map_err(|error| error.to_string())
+    async fn ping(&self) -> Result<(), StoreFailure> {
+        tokio::fs::metadata(&*self.root).await.map(drop).map_err(StoreFailure::new)
     }
 }
 

@@ -28,6 +28,7 @@ use chrono::{DateTime, Utc};
 use futures::stream::BoxStream;
 use tenon_service::http::body::Incoming;
 use tenon_service::http::problem::Problem;
+use tenon_service::store_error::StoreFailure;
 
 pub(crate) use conditions::Conditions;
 pub(crate) use folder::FolderStore;
@@ -119,6 +120,12 @@ impl From<Problem> for StorageError {
     }
 }
 
+impl From<StoreFailure> for StorageError {
+    fn from(failure: StoreFailure) -> Self {
+        Self::Internal(failure.to_string())
+    }
+}
+
 impl From<StorageError> for Problem {
     fn from(error: StorageError) -> Self {
         match error {
@@ -191,7 +198,7 @@ pub(crate) trait BlobStore: UploadStore + Clone + Send + Sync + 'static {
     fn signer(&self) -> Signer<'_>;
 
     /// Checks that the store responds.
-    fn ping(&self) -> impl Future<Output = Result<(), String>> + Send;
+    fn ping(&self) -> impl Future<Output = Result<(), StoreFailure>> + Send;
 }
 
 /// The way in which a store makes presigned URLs.

@@ -49,7 +49,7 @@ impl Uploads {
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, StorageError> {
-        self.file.call(work).await.map_err(StorageError::Internal)
+        self.file.call(work).await.map_err(StorageError::from)
     }
 
     /// The properties for the object of an upload.

@@ -16,6 +16,7 @@ use object_store::{
     PutResult, UpdateVersion,
 };
 use tenon_service::http::body::Incoming;
+use tenon_service::store_error::StoreFailure;
 
 use super::content_types::ContentTypes;
 use super::{BlobStore, Conditions, Kept, ListOf, Meta, Object, ObjectPath, Page, Signer, StorageError, Written, read};
@@ -45,8 +46,8 @@ impl S3Store {
     /// # Errors
     ///
     /// Fails when there is no HTTP client, for example without certificate authorities.
-    pub(crate) fn new(store: AmazonS3) -> Result<Self, String> {
-        let http = reqwest::Client::builder().timeout(REQUEST_TIME).build().map_err(|error| error.to_string())?;
+    pub(crate) fn new(store: AmazonS3) -> reqwest::Result<Self> {
+        let http = reqwest::Client::builder().timeout(REQUEST_TIME).build()?;
         Ok(Self { store: Arc::new(store), http, types: ContentTypes::default() })
     }
 
@@ -324,8 +325,8 @@ impl BlobStore for S3Store {
         Signer::Store(&self.store)
     }
 
-    async fn ping(&self) -> Result<(), String> {
+    async fn ping(&self) -> Result<(), StoreFailure> {
         let mut first = self.store.list(None);
-        first.try_next().await.map(drop).map_err(|error| error.to_string())
+        first.try_next().await.map(drop).map_err(StoreFailure::new)
     }
 }

@@ -62,8 +62,8 @@ async fn s3(opening: Opening) -> Result<Opened, ServicesError> {
     install_cryptography();
     let store =
         AmazonS3Builder::from_env().with_bucket_name(bucket).build().map_err(|error| fail(error.to_string()))?;
-    let store = S3Store::new(store).map_err(fail)?;
-    store.ping().await.map_err(fail)?;
+    let store = S3Store::new(store).map_err(|error| fail(error.to_string()))?;
+    store.ping().await.map_err(|error| fail(error.to_string()))?;
     Ok(opened(store, None, limits))
 }
 

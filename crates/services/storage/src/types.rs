@@ -64,7 +64,7 @@ impl Types {
             let sql = "SELECT content_type, headers FROM types WHERE path = ? AND etag = ?";
             db.find(sql, &[(&path).into(), (&etag).into()], |row| kept(row, 0))
         });
-        get.await.map_err(StorageError::Internal)
+        get.await.map_err(StorageError::from)
     }
 
     /// The properties of several objects, with their ETags.
@@ -78,7 +78,7 @@ impl Types {
             }
             Ok(found)
         });
-        all.await.map_err(StorageError::Internal)
+        all.await.map_err(StorageError::from)
     }
 
     pub(crate) async fn set(&self, path: &str, etag: &str, kept: &Kept) -> Result<(), StorageError> {
@@ -89,13 +89,13 @@ impl Types {
             let row = [(&path).into(), (&etag).into(), (&kept.content_type).into(), headers.as_ref().into()];
             db.execute(sql, &row).map(drop)
         });
-        set.await.map_err(StorageError::Internal)
+        set.await.map_err(StorageError::from)
     }
 
     pub(crate) async fn remove(&self, path: &str) -> Result<(), StorageError> {
         let path = path.to_owned();
         let remove = self.0.call(move |db| db.execute("DELETE FROM types WHERE path = ?", &[(&path).into()]).map(drop));
-        remove.await.map_err(StorageError::Internal)
+        remove.await.map_err(StorageError::from)
     }
 }
 

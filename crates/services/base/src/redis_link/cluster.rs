@@ -10,7 +10,7 @@ use ::redis::{Cmd, ErrorKind, FromRedisValue, RedisResult, ServerErrorKind, TlsM
 use super::url::ClusterAddress;
 use super::{failed, scan_step};
 use crate::Limits;
-use crate::store_error::StoreError;
+use crate::store_error::{StoreError, StoreFailure};
 
 /// Number of scans when slots move in between.
 const MAX_SCANS: usize = 5;
@@ -99,7 +99,7 @@ impl Cluster {
             }
             before = after;
         }
-        Err(StoreError::Failed("Redis: the cluster moves its slots all the time".to_owned()))
+        Err(StoreFailure::new("Redis: the cluster moves its slots all the time").into())
     }
 
     async fn scan_at(

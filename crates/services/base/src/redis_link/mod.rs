@@ -19,7 +19,7 @@ pub use cluster::slot_of;
 use sentinel::Sentinels;
 use url::RedisAddress;
 
-use crate::store_error::StoreError;
+use crate::store_error::{StoreError, StoreFailure};
 use crate::{Limits, ServicesError};
 
 /// The first pause before resending a refused command; it doubles.
@@ -121,12 +121,12 @@ impl RedisLink {
     }
 
     /// Asks whether all servers that have keys answer.
-    pub async fn ping(&self) -> Result<(), String> {
+    pub async fn ping(&self) -> Result<(), StoreFailure> {
         let asked = match &self.servers {
             Servers::Cluster(cluster) => cluster.ping().await,
             _ => self.send(&cmd("PING")).await.map(drop),
         };
-        asked.map_err(|error| format!("Redis: {error}"))
+        asked.map_err(|error| StoreFailure::new(format_args!("Redis: {error}")))
     }
 
     async fn send(&self, command: &Cmd) -> RedisResult<Value> {
@@ -183,7 +183,7 @@ fn failed(error: RedisError) -> StoreError {
         // Redis' answer to a write beyond `maxmemory`.
         Some("OOM") => StoreError::Full,
         Some("CROSSSLOT") => StoreError::OtherSlot,
-        _ => StoreError::Failed(format!("Redis: {error}")),
+        _ => StoreFailure::new(format!("Redis: {error}")).into(),
     }
 }
 

@@ -118,7 +118,7 @@ fn with_health(routes: Router, health: Health, ping: Ping) -> Router {
     let check = || async move {
         let failed = match tokio::time::timeout(PING_TIMEOUT, ping()).await {
             Ok(Ok(())) => return axum::Json(health.up()).into_response(),
-            Ok(Err(error)) => error,
+            Ok(Err(error)) => error.to_string(),
             Err(_) => format!("no answer within {} s", PING_TIMEOUT.as_secs()),
         };
         tracing::warn!("the store does not answer: {failed}");

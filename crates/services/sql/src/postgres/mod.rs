@@ -21,6 +21,7 @@ use futures::TryStreamExt;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgStatement};
 use sqlx::{AssertSqlSafe, Column, Connection, Either, Executor, Row, SqlSafeStr, Statement as _, ValueRef};
 use tenon_service::postgres_reason::{address_of, reason, reason_at};
+use tenon_service::store_error::StoreFailure;
 use tenon_service::{Limits, ServicesError, SidecarFiles};
 use tokio::time::{Instant, timeout_at};
 
@@ -352,14 +353,14 @@ impl SqlStore for PostgresSql {
         transaction.roll_back().await;
     }
 
-    async fn ping(&self) -> Result<(), String> {
+    async fn ping(&self) -> Result<(), StoreFailure> {
         match self.pool.is_replica().await {
             Ok(true) if !self.access.read_only => {
-                Err("PostgreSQL: it is a replica, which accepts no writes: name the primary, or give --read-only"
-                    .to_owned())
+                let why = "PostgreSQL: it is a replica, which accepts no writes: name the primary, or give --read-only";
+                Err(StoreFailure::new(why))
             }
             Ok(_) => Ok(()),
-            Err(error) => Err(format!("PostgreSQL: {}", reason(&error))),
+            Err(error) => Err(StoreFailure::new(format_args!("PostgreSQL: {}", reason(&error)))),
         }
     }
 }

@@ -17,6 +17,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use tenon_service::http::charge::Charge;
+use tenon_service::store_error::StoreFailure;
 use tenon_service::{Limits, ServicesError, sqlite_file};
 use tenon_sqlite::{Connection, Prepared, ValueRef};
 
@@ -92,9 +93,9 @@ impl SqlStore for SqliteSql {
         transaction.roll_back().await;
     }
 
-    async fn ping(&self) -> Result<(), String> {
+    async fn ping(&self) -> Result<(), StoreFailure> {
         let pool = self.pool.clone();
-        tokio::task::spawn_blocking(move || pool.ping()).await.map_err(|error| error.to_string())?
+        tokio::task::spawn_blocking(move || pool.ping()).await.map_err(StoreFailure::new)?
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use tenon_service::store_error::StoreFailure;
 use tenon_service::{Limits, ServicesError, sqlite_file};
 use tenon_sqlite::{Budget, Connection, Error, JOURNAL_MODE, Library, Options, Value};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -98,10 +99,10 @@ impl Pool {
     }
 
     /// Reads the file on a connection of its own, because all others may be in use.
-    pub(crate) fn ping(&self) -> Result<(), String> {
-        let mut member = self.connect().map_err(|error| error.to_string())?;
+    pub(crate) fn ping(&self) -> Result<(), StoreFailure> {
+        let mut member = self.connect().map_err(StoreFailure::new)?;
         member.notes.own.store(true, Ordering::Relaxed);
-        member.connection.query("SELECT count(*) FROM sqlite_schema", &[]).map(drop).map_err(|error| error.to_string())
+        member.connection.query("SELECT count(*) FROM sqlite_schema", &[]).map(drop).map_err(StoreFailure::new)
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Member>> {
