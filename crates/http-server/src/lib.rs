@@ -16,7 +16,7 @@ mod serving;
 mod timed;
 mod uploads;
 
-pub use budget::{Account, Budget, Reservation, TooManyConnections};
+pub use budget::{Account, Budget, Reservation, TooManyConnections, network};
 pub use discard::{DISCARD_BYTES, asks_first, discard, discard_rest};
 pub use drive::{Ended, Timeouts, drive};
 pub use framing::{Framed, HalfClosed};

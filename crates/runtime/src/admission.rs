@@ -1,20 +1,23 @@
-//! Permits for running requests: limits in total and for each module, and a short queue before them.
+//! Permits for running requests: limits in total and for each module, and a short queue before them. Modules share all of them
+//! fairly (`pool.rs`), so that none keeps another out.
 //!
 //! A permit is taken per request and given back with it; a connection that is idle has none. A request that would not get one in
 //! time is refused as it arrives: a client that knows at once can try another server.
 
 pub(crate) mod idle;
+pub(crate) mod pool;
 pub(crate) mod slots;
 pub(crate) mod warm;
 pub(crate) mod watch;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use prometheus_client::metrics::gauge::Gauge;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::admission::pool::{Member, Pool, PoolPermit};
 use crate::config::{Limits, ms, size};
 use crate::metering::Metering;
 use crate::request::problem::Problem;
@@ -22,13 +25,11 @@ use crate::telemetry::metrics::Metrics;
 
 /// The permits of a runtime.
 pub(crate) struct Admission {
-    all: Arc<Semaphore>,
-    queue: Arc<Semaphore>,
+    all: Arc<Pool>,
+    queue: Arc<Pool>,
     /// Half of the permits: requests whose bodies arrive while they run take no more, because their clients decide how long they
     /// run.
-    uploads: Arc<Semaphore>,
-    /// How many there are of each.
-    most: [usize; 2],
+    uploads: Arc<Pool>,
     hold_time: Arc<HoldTime>,
     timeout: Duration,
     metrics: Arc<Metrics>,
@@ -65,42 +66,19 @@ impl HoldTime {
 
 /// The permits of one module.
 pub(crate) struct ModulePermits {
-    running: Arc<Semaphore>,
-    waiting: Semaphore,
-    /// How many there are of each.
-    all: [usize; 2],
+    running: Arc<Member>,
+    waiting: Arc<Member>,
+    uploads: Arc<Member>,
     hold_time: Arc<HoldTime>,
-}
-
-impl ModulePermits {
-    /// The permits of a module with these limits: those of the module before it when there are as many.
-    ///
-    /// A module that may run less than the server has the same share of the queue, so that its requests do not fill the
-    /// queue for others.
-    pub(crate) fn of(limits: &Limits, before: Option<&Arc<Self>>) -> Arc<Self> {
-        let concurrent = limits.concurrent_per_module();
-        let queued = limits.max_queued.saturating_mul(concurrent).div_ceil(limits.max_concurrent.max(1));
-        let all = [size(concurrent), size(queued)];
-        match before {
-            Some(before) if before.all == all => Arc::clone(before),
-            _ => Arc::new(Self {
-                running: Arc::new(Semaphore::new(all[0])),
-                waiting: Semaphore::new(all[1]),
-                all,
-                hold_time: Arc::default(),
-            }),
-        }
-    }
 }
 
 /// Permission to run a request: a permit of the runtime and one of the module. Dropping it releases both.
 pub(crate) struct Permit {
     /// Before the others: no request runs once all have been told.
     metering: Option<Arc<Metering>>,
-    _all: OwnedSemaphorePermit,
-    _module: OwnedSemaphorePermit,
+    _pool: PoolPermit,
     _running: Counted,
-    upload: Option<OwnedSemaphorePermit>,
+    upload: Option<PoolPermit>,
     hold_time: [Arc<HoldTime>; 2],
     since: Instant,
 }
@@ -142,85 +120,108 @@ impl Drop for Counted {
 
 impl Admission {
     pub(crate) fn new(limits: &Limits, metrics: Arc<Metrics>) -> Self {
-        let most = [size(limits.max_concurrent), size(limits.max_queued)];
+        let all = size(limits.max_concurrent);
         Self {
-            all: Arc::new(Semaphore::new(most[0])),
-            queue: Arc::new(Semaphore::new(most[1])),
-            uploads: Arc::new(Semaphore::new(most[0].div_ceil(2))),
-            most,
+            all: Pool::new(all),
+            queue: Pool::new(size(limits.max_queued)),
+            uploads: Pool::new(all.div_ceil(2)),
             hold_time: Arc::default(),
             timeout: ms(limits.queue_timeout_ms),
             metrics,
         }
     }
 
-    /// A permit for a request to the module whose permits are `module`. The module's permit is taken first, so that requests
-    /// that wait for a busy module leave the server's permits to others.
+    /// The permits of a module with these limits and this weight: those of the module before it, if there is one.
+    ///
+    /// A module that may run less than the server has the same share of the queue, so that its requests do not fill the
+    /// queue for others.
+    pub(crate) fn permits(
+        &self,
+        limits: &Limits,
+        weight: u32,
+        before: Option<&Arc<ModulePermits>>,
+    ) -> Arc<ModulePermits> {
+        let concurrent = limits.concurrent_per_module();
+        let queued = limits.max_queued.saturating_mul(concurrent).div_ceil(limits.max_concurrent.max(1));
+        let permits = before.cloned().unwrap_or_else(|| {
+            Arc::new(ModulePermits {
+                running: self.all.member(),
+                waiting: self.queue.member(),
+                uploads: self.uploads.member(),
+                hold_time: Arc::default(),
+            })
+        });
+        permits.running.set(weight, size(concurrent));
+        permits.waiting.set(weight, size(queued));
+        permits.uploads.set(weight, self.uploads.all());
+        permits
+    }
+
+    /// A permit for a request of a client to the module whose permits are `module`. No client is one that nothing bounds.
     ///
     /// # Errors
     ///
     /// [`Problem::Overloaded`] when the queue is full or too slow, or when no permit came free in time.
-    pub(crate) async fn admit(&self, module: &ModulePermits) -> Result<Permit, Problem> {
-        match self.at_once(module) {
+    pub(crate) async fn admit(&self, module: &ModulePermits, client: Option<IpAddr>) -> Result<Permit, Problem> {
+        match self.at_once(module, client) {
             Some(permit) => Ok(permit),
             // Boxed, so that a request that need not wait does not move the space for this future.
-            None => Box::pin(self.admit_later(module)).await,
+            None => Box::pin(self.admit_later(module, client)).await,
         }
     }
 
-    /// Waits in the queue for a permit.
-    async fn admit_later(&self, module: &ModulePermits) -> Result<Permit, Problem> {
+    async fn admit_later(&self, module: &ModulePermits, client: Option<IpAddr>) -> Result<Permit, Problem> {
+        let permit = self.queued(module, client, &module.running).await?;
+        Ok(self.permit(permit, module))
+    }
+
+    /// Waits in the queue for a permit of the module in a pool.
+    async fn queued(
+        &self,
+        module: &ModulePermits,
+        client: Option<IpAddr>,
+        pool: &Arc<Member>,
+    ) -> Result<PoolPermit, Problem> {
         let ends = Instant::now() + self.timeout;
-        let (Ok(_of_module), Ok(_waiting)) = (module.waiting.try_acquire(), self.queue.try_acquire()) else {
-            return Err(Problem::Overloaded);
-        };
+        let Some(_waiting) = module.waiting.try_take(client) else { return Err(Problem::Overloaded) };
         if self.wait(module) > self.timeout {
             return Err(Problem::Overloaded);
         }
         let _queued = Counted::new(&self.metrics.queued);
-        let both = async {
-            let running = Arc::clone(&module.running).acquire_owned().await.ok()?;
-            let all = Arc::clone(&self.all).acquire_owned().await.ok()?;
-            Some(self.permit(all, running, module))
-        };
-        match tokio::time::timeout_at(ends.into(), both).await {
-            Ok(Some(permit)) => Ok(permit),
-            _ => Err(Problem::Overloaded),
-        }
+        tokio::time::timeout_at(ends.into(), pool.take(client)).await.map_err(|_| Problem::Overloaded)
     }
 
     /// A permit for a request whose body arrives while it runs.
     ///
     /// # Errors
     ///
-    /// [`Problem::Overloaded`] as for any request, and when such requests have half of the permits
-    pub(crate) async fn admit_upload(&self, module: &ModulePermits) -> Result<Permit, Problem> {
-        let upload = Arc::clone(&self.uploads).try_acquire_owned().map_err(|_| Problem::Overloaded)?;
-        let mut permit = self.admit(module).await?;
+    /// [`Problem::Overloaded`] as for any request. Such requests have half of the permits, and wait for those as well.
+    pub(crate) async fn admit_upload(&self, module: &ModulePermits, client: Option<IpAddr>) -> Result<Permit, Problem> {
+        let upload = match module.uploads.try_take(client) {
+            Some(upload) => upload,
+            None => self.queued(module, client, &module.uploads).await?,
+        };
+        let mut permit = self.admit(module, client).await?;
         permit.upload = Some(upload);
         Ok(permit)
     }
 
     /// How long a request is likely to wait that is the last in the queue.
     fn wait(&self, module: &ModulePermits) -> Duration {
-        let queued = |all: usize, queue: &Semaphore| all - queue.available_permits().min(all);
-        let of_module = module.hold_time.wait(queued(module.all[1], &module.waiting), module.all[0]);
-        let of_all = self.hold_time.wait(queued(self.most[1], &self.queue), self.most[0]);
+        let of_module = module.hold_time.wait(module.waiting.taken(), module.running.most());
+        let of_all = self.hold_time.wait(self.queue.taken(), self.all.all());
         // Where the server has permits left, only the module's own count.
-        if self.all.available_permits() > 0 { of_module } else { of_module.max(of_all) }
+        if self.all.has_spare() { of_module } else { of_module.max(of_all) }
     }
 
-    fn at_once(&self, module: &ModulePermits) -> Option<Permit> {
-        let running = Arc::clone(&module.running).try_acquire_owned().ok()?;
-        let all = Arc::clone(&self.all).try_acquire_owned().ok()?;
-        Some(self.permit(all, running, module))
+    fn at_once(&self, module: &ModulePermits, client: Option<IpAddr>) -> Option<Permit> {
+        module.running.try_take(client).map(|permit| self.permit(permit, module))
     }
 
-    fn permit(&self, all: OwnedSemaphorePermit, running: OwnedSemaphorePermit, module: &ModulePermits) -> Permit {
+    fn permit(&self, permit: PoolPermit, module: &ModulePermits) -> Permit {
         Permit {
             metering: None,
-            _all: all,
-            _module: running,
+            _pool: permit,
             _running: Counted::new(&self.metrics.running),
             upload: None,
             hold_time: [Arc::clone(&self.hold_time), Arc::clone(&module.hold_time)],
@@ -230,20 +231,19 @@ impl Admission {
 
     /// How many requests were served so far; none while one runs.
     pub(crate) fn idle(&self) -> Option<u64> {
-        let is_idle = self.all.available_permits() == self.most[0];
-        is_idle.then(|| self.hold_time.requests.load(Ordering::Relaxed))
+        (self.all.taken() == 0).then(|| self.hold_time.requests.load(Ordering::Relaxed))
     }
 
     /// The number of free permits.
     #[cfg(test)]
     pub(crate) fn free(&self) -> usize {
-        self.all.available_permits()
+        self.all.all() - self.all.taken()
     }
 
     /// Takes permits away until the result is dropped.
     #[cfg(test)]
-    pub(crate) fn occupy(&self, permits: u32) -> OwnedSemaphorePermit {
-        Arc::clone(&self.all).try_acquire_many_owned(permits).unwrap()
+    pub(crate) fn occupy(&self, permits: usize) -> Vec<PoolPermit> {
+        self.all.occupy(permits)
     }
 }
 
@@ -255,15 +255,15 @@ mod tests {
     async fn a_request_that_would_not_be_served_in_time_is_refused_as_it_arrives() {
         let limits = Limits { max_concurrent: 2, max_queued: 100, queue_timeout_ms: 60_000, ..Limits::default() };
         let admission = Admission::new(&limits, Arc::new(Metrics::new()));
-        let permits = ModulePermits::of(&limits, None);
-        let running = [admission.admit(&permits).await.unwrap(), admission.admit(&permits).await.unwrap()];
+        let permits = admission.permits(&limits, 1, None);
+        let running = [admission.admit(&permits, None).await.unwrap(), admission.admit(&permits, None).await.unwrap()];
         // A permit comes free once in half an hour.
         permits.hold_time.add(Duration::from_secs(3_600));
-        assert_eq!(admission.admit(&permits).await.err(), Some(Problem::Overloaded));
+        assert_eq!(admission.admit(&permits, None).await.err(), Some(Problem::Overloaded));
         // Nothing is known of a module that has not served yet, and a module that serves fast waits.
-        for fast in [ModulePermits::of(&limits, None), permits] {
+        for fast in [admission.permits(&limits, 1, None), permits] {
             fast.hold_time.mean.store(1_000, Ordering::Relaxed);
-            let mut waiting = std::pin::pin!(admission.admit(&fast));
+            let mut waiting = std::pin::pin!(admission.admit(&fast, None));
             let mut context = std::task::Context::from_waker(std::task::Waker::noop());
             assert!(waiting.as_mut().poll(&mut context).is_pending());
         }

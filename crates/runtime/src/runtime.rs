@@ -58,7 +58,7 @@ struct Shared {
     /// Reaches the sidecars that all modules have, to see whether they are up. No module calls through it.
     transport: Transport<WasiBody>,
     limits: Limits,
-    admission: Admission,
+    admission: Arc<Admission>,
     streams: Arc<Streams>,
     telemetry: Arc<Telemetry>,
     pages: Pages,

@@ -1,5 +1,5 @@
-//! The slots of an engine's pool. Every instance holds one, whether it runs or waits to be used again, of whichever runtime
-//! and module; so the pool never overflows, and idle instances give way to a request that needs a place.
+//! The slots of a runtime. Every instance holds one, whether it runs or waits to be used again, of whichever module; so idle
+//! instances give way to a request that needs a slot.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 use crate::admission::warm::Warm;
 use crate::instance::call::SlotPermit;
 
-/// The slots of one engine.
+/// The slots of one runtime.
 pub(crate) struct Slots {
     free: Arc<Semaphore>,
     all: usize,
@@ -32,8 +32,8 @@ impl Slots {
         idle.push(Arc::downgrade(warm));
     }
 
-    /// A slot, for which an idle instance is dropped when none is free. Waits when all instances run, which they do only
-    /// when several runtimes share the engine: within one, requests wait for a place before they get here.
+    /// A slot, for which an idle instance is dropped when none is free. Waits when all instances run: requests wait for a permit before
+    /// they get here, but an instance may end a moment after its permit.
     pub(crate) async fn take(&self) -> SlotPermit {
         if let Some(slot) = self.take_now() {
             return slot;

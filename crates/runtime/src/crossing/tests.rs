@@ -153,7 +153,7 @@ impl World {
         let module = |name: &str, policy| ModuleSource { policy, ..ModuleSource::new(name, &component) };
         let config = RuntimeConfig {
             modules: vec![module("vault", vault), module("spy", spy)],
-            limits: Limits { max_concurrent: 4, queue_timeout_ms: 50, ..Limits::default() },
+            limits: Limits { max_concurrent: 4, queue_timeout_ms: 300, ..Limits::default() },
             without,
             ..RuntimeConfig::default()
         };

@@ -1,11 +1,10 @@
 //! The WebAssembly engine: one for all runtimes of a process, so that modules of one engine share their code's mappings and
 //! instances their memories. Services of WASI 0.3 run in a second one, which exists once a service is loaded.
 
-use std::collections::HashMap;
 use std::io::{self, Cursor, Read, Seek};
 use std::path::Path;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tenon_code::{Compiler, Cpu, Target};
@@ -23,7 +22,7 @@ const EPOCH: Duration = Duration::from_millis(5);
 /// megabytes each. More modules than this take turns with them.
 const WAITING: usize = 32;
 
-/// The engine, with the pools of its memories, stacks and permits.
+/// The engine with the pools of its memories and stacks, and the slots of one runtime.
 #[derive(Clone)]
 pub(crate) struct SharedEngine {
     pub(crate) engine: Engine,
@@ -82,20 +81,15 @@ impl SharedEngine {
     }
 }
 
-/// The engine of this process, with the places that runtimes of this limit share.
+/// The engine of this process, with places for the instances of one runtime: runtimes keep none from one another.
 pub(crate) fn shared_engine(max_concurrent: u64) -> Result<SharedEngine, RuntimeError> {
-    static ENGINES: LazyLock<Mutex<HashMap<u64, SharedEngine>>> = LazyLock::new(Mutex::default);
-    let mut engines = ENGINES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(engine) = engines.get(&max_concurrent) {
-        return Ok(engine.clone());
-    }
+    static ENGINE: Mutex<Option<SharedEngine>> = Mutex::new(None);
+    let mut engine = ENGINE.lock().unwrap_or_else(PoisonError::into_inner);
     let slots = Arc::new(Slots::new(size(max_concurrent)));
-    let engine = match engines.values().next() {
-        Some(other) => SharedEngine { slots, ..other.clone() },
-        None => engine(slots).map_err(RuntimeError::Engine)?,
-    };
-    engines.insert(max_concurrent, engine.clone());
-    Ok(engine)
+    match &*engine {
+        Some(engine) => Ok(SharedEngine { slots, ..engine.clone() }),
+        None => Ok(engine.insert(self::engine(slots).map_err(RuntimeError::Engine)?).clone()),
+    }
 }
 
 /// An engine, and its clock. Code is compiled by Cranelift only.

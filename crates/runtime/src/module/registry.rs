@@ -9,8 +9,8 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tokio::time::{Instant, timeout_at};
 
-use crate::admission::ModulePermits;
 use crate::admission::watch::watch;
+use crate::admission::{Admission, ModulePermits};
 use crate::config::{ModuleSource, ms};
 use crate::error::RuntimeError;
 use crate::instance::shared_state::SharedState;
@@ -33,6 +33,7 @@ pub(crate) struct Registry {
 /// The modules by name, and the parts needed to load one.
 struct Shelf {
     loader: Arc<Loader>,
+    admission: Arc<Admission>,
     table: RwLock<Table>,
 }
 
@@ -73,11 +74,16 @@ pub(crate) enum State {
     Failed,
 }
 
+/// A module's share of the processors and of the permits, beside the shares of others.
+fn weight(source: &ModuleSource) -> u32 {
+    source.policy.budget.and_then(|budget| budget.weight).unwrap_or(1)
+}
+
 impl State {
     /// Gives a module that serves its share of the processors.
     fn weigh(&self, source: &ModuleSource) {
         if let Self::Ready(module) = self {
-            module.compute.weigh(source.policy.budget.and_then(|budget| budget.weight).unwrap_or(1));
+            module.compute.weigh(weight(source));
         }
     }
 
@@ -148,13 +154,17 @@ impl Registry {
     ///
     /// A name or a mount that is given twice, a limit that a module cannot have, or, when not one module can be served, the
     /// failure of the first, which is returned here and not logged.
-    pub(crate) async fn load(loader: Loader, modules: Vec<ModuleSource>) -> Result<Self, RuntimeError> {
+    pub(crate) async fn load(
+        loader: Loader,
+        admission: Arc<Admission>,
+        modules: Vec<ModuleSource>,
+    ) -> Result<Self, RuntimeError> {
         refuse_duplicates(&modules)?;
         Mounts::of(&modules)?;
         let shared_state = modules.iter().map(|source| loader.inherited.shared_state(source));
         let shared_state = shared_state.collect::<Result<Vec<_>, _>>()?;
         let timeout = ms(loader.inherited.limits.startup_timeout_ms);
-        let shelf = Arc::new(Shelf { loader: Arc::new(loader), table: RwLock::default() });
+        let shelf = Arc::new(Shelf { loader: Arc::new(loader), admission, table: RwLock::default() });
         let mut loading = Loading::default();
         for (source, shared_state) in modules.into_iter().zip(shared_state) {
             loading.start(&shelf, source, shared_state)?;
@@ -330,6 +340,16 @@ impl Shelf {
         self.table.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The permits of a module, which takes over those of the one before it.
+    fn permits(
+        &self,
+        source: &ModuleSource,
+        shared_state: &SharedState,
+        before: Option<&Arc<ModuleSlot>>,
+    ) -> Arc<ModulePermits> {
+        self.admission.permits(&shared_state.limits, weight(source), before.map(|slot| &slot.permits))
+    }
+
     fn looked_after(&self, module: Module) -> Arc<Module> {
         let module = Arc::new(module);
         watch(&module, ms(self.loader.inherited.limits.idle_timeout_ms), Module::look);
@@ -353,7 +373,7 @@ impl Shelf {
         let before = table.slots.get(&source.name);
         #[cfg(test)]
         let before = crate::crossing::before(before, table.slots.values().next(), &shared_state);
-        let permits = ModulePermits::of(&shared_state.limits, before.map(|slot| &slot.permits));
+        let permits = self.permits(&source, &shared_state, before);
         let budget = Budget::of(source.policy.budget.as_ref(), before.map(|slot| &slot.budget));
         state.weigh(&source);
         let name = source.name.clone();
@@ -377,7 +397,7 @@ impl Shelf {
                 (None, Some(before)) if before.source == source => Arc::clone(before),
                 (state, before) => {
                     let state = state.or_else(|| Some(before?.state.clone())).unwrap_or(State::Failed);
-                    let permits = ModulePermits::of(&shared_state.limits, before.map(|slot| &slot.permits));
+                    let permits = self.permits(&source, &shared_state, before);
                     let budget = Budget::of(source.policy.budget.as_ref(), before.map(|slot| &slot.budget));
                     state.weigh(&source);
                     Arc::new(ModuleSlot { source, stamp, shared_state, state, permits, budget })

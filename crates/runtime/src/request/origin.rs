@@ -52,6 +52,12 @@ struct Forwarded {
 }
 
 impl Origin {
+    /// The client as one of many: its address, or the /64 network of an IPv6 address. None for the program, and on this machine, where
+    /// clients are proxies.
+    pub(crate) fn network(&self) -> Option<IpAddr> {
+        self.ip.filter(|ip| !ip.is_loopback()).map(tenon_http_server::network)
+    }
+
     /// The facts of a request: of a peer's, or of one that the embedding program made, whose URL has the scheme.
     pub(crate) fn of(peer: Option<Peer>, parts: &Parts, trusted: &TrustedProxies) -> Self {
         let named = host_of(parts).and_then(|host| std::str::from_utf8(host).ok()).map(Box::from);

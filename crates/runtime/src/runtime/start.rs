@@ -68,8 +68,8 @@ impl Runtime {
             turns: Turns::default(),
             digests: config.replays || config.record.is_some(),
         };
-        let registry = Registry::load(loader, config.modules).await?;
-        let admission = Admission::new(&limits, Arc::clone(&metrics));
+        let admission = Arc::new(Admission::new(&limits, Arc::clone(&metrics)));
+        let registry = Registry::load(loader, Arc::clone(&admission), config.modules).await?;
         let otlp = config.otlp_endpoint.as_deref().map(Otlp::start).transpose()?;
         let sink = config.record.map(|record| Sink::open(record, engine.clone())).transpose()?;
         if let Some(sink) = &sink {

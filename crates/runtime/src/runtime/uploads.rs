@@ -49,7 +49,7 @@ impl Runtime {
         if let Some(takes) = entry.takes_pieces() {
             return Ok(takes);
         }
-        let permit = admitted(module, self.shared.admission.admit(&slot.permits)).await?;
+        let permit = admitted(module, self.shared.admission.admit(&slot.permits, None)).await?;
         // No part of the request.
         let caller = Caller { seam: Seam::Live, ..caller_of(module, exchange, Origin::default()) };
         let (runtime, its_module) = (self.clone(), Arc::clone(module));
@@ -91,7 +91,8 @@ impl Runtime {
                 return Err(problem);
             }
         };
-        let mut permit = match admitted(module, self.shared.admission.admit_upload(&slot.permits)).await {
+        let admitting = self.shared.admission.admit_upload(&slot.permits, origin.network());
+        let mut permit = match admitted(module, admitting).await {
             Ok(permit) => permit,
             Err(problem) => {
                 arriving.leave().await;

@@ -19,6 +19,7 @@ mod budgets;
 mod calls;
 mod deadlines;
 mod exceptions;
+mod fairness;
 mod held;
 mod isolation;
 mod limits;
@@ -293,7 +294,7 @@ async fn a_version_that_replaces_another_is_started_before_it_takes_over() {
         let path = folder.path().join("app.wasm");
         std::fs::write(&path, fixtures::echo(200)).unwrap();
         let modules = vec![ModuleSource::from_path(&path).unwrap()];
-        // Slots of its own: without a free one, no instance is made before the first request.
+        // Without a free slot, no instance is made before the first request.
         let limits = Limits { max_concurrent: 31, ..small() };
         let config = RuntimeConfig { modules, isolation, limits, ..RuntimeConfig::default() };
         let runtime = Runtime::new(config).await.unwrap();

@@ -197,8 +197,9 @@ async fn a_module_at_its_limit_leaves_others_their_places_and_their_part_of_the_
     // Also when they wait themselves.
     until(|| runtime.shared.admission.free() == 3).await;
     let taken = runtime.shared.admission.occupy(3);
-    let queued: Vec<_> = (0..6).map(|_| send("/run/echo/")).collect();
-    until(|| runtime.metrics().contains("tenon_requests_queued 8")).await;
+    let queued: Vec<_> = (0..5).map(|_| send("/run/echo/")).collect();
+    until(|| runtime.metrics().contains("tenon_requests_queued 7")).await;
+    assert_eq!(get(&runtime, "/run/echo/").await.status, 503, "the last part is the third module's");
     drop(taken);
     for answer in queued {
         assert_eq!(answer.await.unwrap(), 200);

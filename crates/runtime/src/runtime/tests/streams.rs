@@ -32,7 +32,6 @@ async fn served(isolation: Isolation, limits: Limits) -> (Runtime, TempDir, Serv
     (runtime, folder, server, address)
 }
 
-/// So many slots that no other test shares them (see `slots`): instances that others hold would be waited for.
 fn module_limits(number: u64) -> Limits {
     Limits { max_concurrent: number, ..Limits::default() }
 }

@@ -116,10 +116,7 @@ impl Metrics {
         let connections = gauge("connections", "Connections that are open");
         let buffered = gauge("buffered_bytes", "Bytes that are held for clients (max_buffered_bytes)");
         let pool = PoolGauges {
-            instances: gauge(
-                "instances",
-                "Component instances that serve or are kept as they are, in all runtimes with the same max_concurrent",
-            ),
+            instances: gauge("instances", "Component instances that serve or are kept as they are"),
             memories: gauge("instances_memories", "Linear memories that exist"),
             stacks: gauge("instances_stacks", "Guest stacks that exist"),
             warm_memories: gauge("instances_warm_memories", "Slots of linear memories that wait to be used again"),

@@ -1,0 +1,106 @@
+//! Modules that hold permits for as long as they can, beside others. `admission/pool.rs` has the tests of clients.
+
+use std::convert::Infallible;
+
+use futures::stream;
+use http_body::Frame;
+use http_body_util::StreamBody;
+
+use super::*;
+use crate::config::ModuleBudget;
+
+/// Permits of each runtime here. Two modules with equal weights have a share of two each.
+const PERMITS: u64 = 8;
+
+fn limits() -> Limits {
+    Limits { max_concurrent: PERMITS, max_queued: 16, queue_timeout_ms: 200, ..Limits::default() }
+}
+
+/// Streams of a module that never end, until one is refused.
+async fn streams(runtime: &Runtime, module: &str) -> Vec<Response<ResponseBody>> {
+    let mut open = Vec::new();
+    loop {
+        // The head, one piece, and then nothing for ever.
+        let response = runtime.handle(request("GET", &format!("/run/{module}/w1"), "")).await;
+        match response.status().as_u16() {
+            200 => open.push(response),
+            status => {
+                assert_eq!((status, response.headers()["retry-after"].to_str().unwrap()), (503, "1"), "{module}");
+                return open;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn streams_of_one_module_leave_others_their_share() {
+    let modules = [("a.wasm", fixtures::streams()), ("b.wasm", fixtures::streams())];
+    for [greedy, other] in [["a", "b"], ["b", "a"]] {
+        let (runtime, _folder) = runtime(&modules, limits()).await.unwrap();
+        let held = streams(&runtime, greedy).await;
+        assert_eq!(held.len(), 6, "those without the share of the other module");
+        // More of its requests wait, and fill its part of the queue.
+        let waiting: Vec<_> = (0..20)
+            .map(|_| {
+                let (runtime, path) = (runtime.clone(), format!("/run/{greedy}/w1"));
+                tokio::spawn(async move { runtime.handle(request("GET", &path, "")).await.status() })
+            })
+            .collect();
+        for _ in 0..20 {
+            let path = format!("/run/{other}/n");
+            let answered = tokio::time::timeout(Duration::from_secs(10), get(&runtime, &path)).await;
+            assert_eq!(answered.expect("it does not wait").status, 200);
+        }
+        let streamed = streams(&runtime, other).await;
+        assert_eq!(streamed.len(), 2);
+        // No stream was ended for it, and none of those that waited was served.
+        assert_eq!(runtime.shared.admission.free(), 0);
+        for each in waiting {
+            assert_eq!(each.await.unwrap(), 503);
+        }
+        drop((held, streamed));
+        until(|| runtime.shared.admission.free() == 8).await;
+    }
+}
+
+#[tokio::test]
+async fn shares_follow_weights() {
+    let modules = [("a", 3), ("b", 1)].map(|(name, weight)| {
+        let mut source = ModuleSource::of_bytes(name, fixtures::streams());
+        source.policy.budget = Some(ModuleBudget { weight: Some(weight), ..ModuleBudget::default() });
+        source
+    });
+    let config = RuntimeConfig { modules: modules.to_vec(), limits: limits(), ..RuntimeConfig::default() };
+    let runtime = Runtime::new(config).await.unwrap();
+    let light = streams(&runtime, "b").await;
+    assert_eq!((light.len(), streams(&runtime, "a").await.len()), (5, 3));
+}
+
+#[tokio::test]
+async fn bodies_that_arrive_for_one_module_leave_others_their_share() {
+    let modules = [("a.wasm", fixtures::endless_upload()), ("b.wasm", fixtures::endless_upload())];
+    let (runtime, _folder) = runtime(&modules, limits()).await.unwrap();
+    let open = async |module: &str| {
+        let body = StreamBody::new(stream::pending::<Result<Frame<Bytes>, Infallible>>());
+        let request = Request::post(format!("/run/{module}/")).header("host", "example.test").body(body).unwrap();
+        let response = runtime.handle(request).await;
+        (response.status() == 200).then_some(response)
+    };
+    let mut held = Vec::new();
+    while let Some(response) = open("a").await {
+        held.push(response);
+    }
+    assert!(open("b").await.is_some(), "beside {}", held.len());
+}
+
+/// Runtimes have permits of their own, such as the sandboxes of a process.
+#[tokio::test]
+async fn streams_of_one_runtime_take_no_permit_of_another() {
+    let limits = Limits { max_concurrent: 5, queue_timeout_ms: 20, ..Limits::default() };
+    let (greedy, _folder) = runtime(&[("s.wasm", fixtures::streams())], limits.clone()).await.unwrap();
+    let (other, _other) = runtime(&[("s.wasm", fixtures::streams())], limits).await.unwrap();
+    let held = streams(&greedy, "s").await;
+    assert_eq!(held.len(), 5);
+    let answered = tokio::time::timeout(Duration::from_secs(10), get(&other, "/run/s/n")).await;
+    assert_eq!(answered.expect("it does not wait").status, 200);
+}
