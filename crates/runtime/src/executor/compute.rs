@@ -28,7 +28,7 @@ use tokio::sync::oneshot;
 
 use crate::executor::crowding::{self, Crowding, Windows};
 use crate::executor::stopwatch::{Stopwatch, nanos};
-use crate::executor::thread::prefer_others;
+use crate::executor::thread::{prefer_others, processor_time};
 
 /// A call that computes for longer goes on elsewhere. The server may have to poll 61 calls (tokio's `event_interval`) before it
 /// looks at its sockets.
@@ -298,7 +298,8 @@ impl Task {
         if self.drop_if_cancelled() {
             return;
         }
-        let began = Instant::now();
+        // Time that the system gives to other threads is nobody's.
+        let began = processor_time();
         let waker = Waker::from(Arc::clone(&self));
         {
             let mut future = self.future();
@@ -308,7 +309,7 @@ impl Task {
             }
         }
         self.drop_if_cancelled();
-        let took = began.elapsed();
+        let took = processor_time().saturating_sub(began);
         self.share.used.fetch_add(nanos(took) / u64::from(self.share.weight().max(1)), Ordering::Relaxed);
         self.share.crowding.note(took);
         if self.state.compare_exchange(POLLED, IDLE, Ordering::AcqRel, Ordering::Acquire).is_err() {

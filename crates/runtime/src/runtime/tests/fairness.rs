@@ -7,7 +7,7 @@ use http_body::Frame;
 use http_body_util::StreamBody;
 
 use super::*;
-use crate::config::ModuleBudget;
+use crate::config::{Allowance, ModuleBudget};
 
 /// Permits of each runtime here. Two modules with equal weights have a share of two each.
 const PERMITS: u64 = 8;
@@ -103,4 +103,53 @@ async fn streams_of_one_runtime_take_no_permit_of_another() {
     assert_eq!(held.len(), 5);
     let answered = tokio::time::timeout(Duration::from_secs(10), get(&other, "/run/s/n")).await;
     assert_eq!(answered.expect("it does not wait").status, 200);
+}
+
+/// The use of modules that compute without end, over a fixed amount of work in all. The meters say how much each has had.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn processor_time_follows_weights() {
+    const HOUR: Duration = Duration::from_secs(3_600);
+    const BEGINNING: u64 = 200_000;
+    const WORK: u64 = 1_500_000;
+    let weights = [("a", 1), ("b", 2), ("c", 5)];
+    let plenty = Allowance { amount: 1 << 40, period: HOUR };
+    let modules = weights.map(|(name, weight)| {
+        let mut source = ModuleSource::of_bytes(name, fixtures::spin());
+        let budget = ModuleBudget { cpu: Some(plenty), weight: Some(weight), ..ModuleBudget::default() };
+        source.policy.budget = Some(budget);
+        source
+    });
+    let limits = Limits { max_concurrent: 64, request_timeout_ms: 600_000, ..Limits::default() };
+    let config = RuntimeConfig { modules: modules.to_vec(), limits, ..RuntimeConfig::default() };
+    let runtime = Runtime::new(config).await.unwrap();
+    // More loops than threads in each, and most of them in the module with the least weight.
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut running = tokio::task::JoinSet::new();
+    for (name, weight) in weights {
+        for _ in 0..threads + 9 - weight as usize {
+            let runtime = runtime.clone();
+            running.spawn(async move { get(&runtime, &format!("/run/{name}/")).await.status });
+        }
+    }
+    let used = || -> Vec<u64> {
+        let budgets = runtime.budgets();
+        budgets.iter().map(|(_, left)| plenty.amount - left.parts[0].remaining).collect()
+    };
+    // Guests get what others leave, so a busy machine may take minutes for it.
+    let worked = async |work: u64| {
+        while used().iter().sum::<u64>() < work {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    worked(BEGINNING).await;
+    let before = used();
+    worked(BEGINNING + WORK).await;
+    let after = used();
+    running.shutdown().await;
+    let had: Vec<u64> = after.iter().zip(before).map(|(after, before)| after - before).collect();
+    let (whole, all) = (had.iter().sum::<u64>(), weights.iter().map(|(_, weight)| u64::from(*weight)).sum::<u64>());
+    for (had_one, (name, weight)) in had.iter().zip(weights) {
+        let fair = whole * u64::from(weight) / all;
+        assert!(had_one.abs_diff(fair) < whole / 20, "{name}: {had:?}");
+    }
 }
