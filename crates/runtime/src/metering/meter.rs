@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
+use crate::executor::inline_poll;
 use crate::executor::stopwatch::nanos;
 use crate::executor::thread::processor_time;
 use crate::metering::budget::Budget;
@@ -271,6 +272,21 @@ impl std::fmt::Debug for Meter {
 thread_local! {
     /// The meter whose request is polled on this thread, by its address, and the thread's processor time when that was last counted.
     static POLLED: Cell<Option<(usize, Duration)>> = const { Cell::new(None) };
+    /// The thread's processor time after the last poll that was counted.
+    static COUNTED: Cell<Option<Duration>> = const { Cell::new(None) };
+}
+
+/// The most that a poll is charged for what its thread did before it: waking up, choosing a task, reading the request, and the end of the
+/// task before.
+const LEAD: Duration = Duration::from_micros(50);
+
+/// The thread's processor time from which a poll is counted. A thread of the program itself does other things between polls.
+fn poll_begins() -> Duration {
+    let now = processor_time();
+    match COUNTED.get() {
+        Some(counted) if !inline_poll::is_beginning() => counted.max(now.saturating_sub(LEAD)),
+        _ => now,
+    }
 }
 
 /// Runs a future, and counts the processor time of each poll, once even if it is a part of one that is counted by the same meter.
@@ -283,10 +299,13 @@ pub(crate) async fn counted<T>(meter: Option<&Meter>, future: impl Future<Output
             return future.as_mut().poll(cx);
         }
         let _restores = Polled(outer);
-        POLLED.set(Some((meter.address(), processor_time())));
+        let begins = if outer.is_none() { poll_begins() } else { processor_time() };
+        POLLED.set(Some((meter.address(), begins)));
         let polled = future.as_mut().poll(cx);
         if let Some((_, began)) = POLLED.get() {
-            meter.note_cpu(processor_time().saturating_sub(began));
+            let now = processor_time();
+            meter.note_cpu(now.saturating_sub(began));
+            COUNTED.set(Some(now));
         }
         polled
     })
