@@ -3,6 +3,7 @@
 // Needs wrk. It prints processor time per request as a ratio to the server without recordings, the part of the requests that was
 // recorded, and the bytes of a recording.
 import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
@@ -50,7 +51,11 @@ for (let round = 0; round < rounds; round++) {
       measured.get(name)[kind].push({ cost, share: (made.count - files.count) / result.count, size: made.newest });
     }
   }
-  for (const { child } of Object.values(running)) child.kill("SIGTERM");
+  for (const { child } of Object.values(running)) {
+    const ended = once(child, "exit");
+    child.kill("SIGTERM");
+    await ended;
+  }
 }
 console.log("| route | without, µs | failures | all | recorded | bytes of a recording |");
 console.log("|---|---:|---:|---:|---:|---:|");
