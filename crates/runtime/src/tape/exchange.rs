@@ -14,8 +14,8 @@ use crate::instance::call::direct::{WAITS, is_streamed, wants_whole};
 pub(super) struct Exchange {
     /// The next call; none when there is no other.
     next: Option<Request>,
-    /// Pieces of the request's body that the guest has not got.
-    pieces: VecDeque<Vec<u8>>,
+    /// Pieces of the request's body that the guest has not got. None is a pause.
+    pieces: VecDeque<Option<Vec<u8>>>,
     /// The call after the last piece; none once it was made.
     end: Option<&'static str>,
     answer: Answer,
@@ -55,7 +55,7 @@ impl Exchange {
                     first = Some(request.clone());
                 }
                 Event::Enter(request) => match request.method.as_str() {
-                    PIECE => pieces.extend(request.body.clone()),
+                    PIECE => pieces.push_back(request.body.clone()),
                     BROKEN => end = Some(BROKEN),
                     CANCEL => recorded.is_cancelled = true,
                     _ => {}
@@ -107,13 +107,12 @@ impl Exchange {
     }
 
     fn body(&mut self, whole: bool) -> Option<Request> {
-        let piece = if whole && !self.pieces.is_empty() {
-            Some(self.pieces.drain(..).flatten().collect())
-        } else {
-            self.pieces.pop_front()
-        };
-        match piece {
-            Some(piece) => Some(call(PIECE, Some(piece))),
+        if whole && !self.pieces.is_empty() {
+            let rest = self.pieces.drain(..).flatten().flatten().collect();
+            return Some(call(PIECE, Some(rest)));
+        }
+        match self.pieces.pop_front() {
+            Some(piece) => Some(call(PIECE, piece)),
             None => self.end.take().map(|end| call(end, None)),
         }
     }
