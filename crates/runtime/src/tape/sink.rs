@@ -1,8 +1,9 @@
 //! The end of recordings: what was kept is masked, encoded and written, away from the request.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use tenon_tape::{Encoder, Event, Kept, MAX_BYTES, Meta, Tape, TapeFolder, Written};
@@ -13,6 +14,7 @@ use super::masked::{Known, MaskList, Masked, mask};
 use super::placeholders::Placeholders;
 use super::player::{Ended, Mode};
 use super::replay::play;
+use super::seam::locked;
 use crate::config::{Isolation, RecordConfig};
 use crate::error::RuntimeError;
 use crate::instance::call::EntryPoint;
@@ -47,6 +49,8 @@ pub(crate) struct Sink {
     sender: SyncSender<Job>,
     /// True once it was said that recordings are left out because too many wait.
     has_said: AtomicBool,
+    /// The names of modules of which it was said that they cannot be recorded.
+    unrecordable: Mutex<BTreeSet<String>>,
     this: Weak<Self>,
 }
 
@@ -91,7 +95,10 @@ fn run(mut writer: Writer, receiver: &Receiver<Job>, sink: &Weak<Sink>) {
         let made = match job {
             Job::Made(made) => Ok(Some(made)),
             // Nothing is made that would not be written.
-            Job::Finished(_) if writer.is_paused() => Ok(None).inspect(|_| sink.done(claimed)),
+            Job::Finished(_) if writer.is_paused() => {
+                sink.done(claimed);
+                continue;
+            }
             Job::Finished(finished) => {
                 let (module, id) = (Arc::clone(&finished.module), finished.meta.request_id.clone());
                 sink.file(finished).map_err(|why| (module.info.name.to_string(), id, why))
@@ -148,6 +155,7 @@ impl Sink {
             waiting: AtomicUsize::new(0),
             sender,
             has_said: AtomicBool::new(false),
+            unrecordable: Mutex::default(),
             this: this.clone(),
             config,
         });
@@ -157,14 +165,18 @@ impl Sink {
         Ok(sink)
     }
 
-    /// Says which modules cannot be recorded.
-    pub(crate) fn say_unrecordable(&self, modules: &[Arc<Module>]) {
-        for module in modules.iter().filter(|module| !is_recordable(module)) {
+    /// Says which modules cannot be recorded, each once.
+    pub(crate) fn say_unrecordable<'a>(&self, modules: impl IntoIterator<Item = &'a Arc<Module>>) {
+        for module in modules.into_iter().filter(|module| !is_recordable(module)) {
+            let name = &*module.info.name;
+            if !locked(&self.unrecordable).insert(name.to_string()) {
+                continue;
+            }
             let why = match module.entry {
                 EntryPoint::Direct(_) => "isolation = \"shared\" keeps memory between requests",
                 _ => "only components that export sdk:core/handler are",
             };
-            tracing::warn!(module = &*module.info.name, "its requests are not recorded: {why}");
+            tracing::warn!(module = name, "its requests are not recorded: {why}");
         }
     }
 
@@ -177,6 +189,8 @@ impl Sink {
         may_ask: bool,
     ) -> Option<Arc<Recorder>> {
         if !is_recordable(module) {
+            // It was loaded after the start.
+            self.say_unrecordable([module]);
             return None;
         }
         let is_asked = |name: &http::HeaderName| may_ask && parts.headers.contains_key(name);
