@@ -1,6 +1,5 @@
 //! Runs of a bundle's top level, and the resulting state.
 
-use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -56,7 +55,7 @@ impl Runner {
         if !folder.holds(code) {
             return None;
         }
-        let module = deserialize(&engine, &folder.file(code))?;
+        let module = deserialize(&engine, folder, code)?;
         Some(Self { engine, module })
     }
 
@@ -218,8 +217,11 @@ fn time() -> Duration {
     told.map_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default(), Duration::from_secs)
 }
 
-fn deserialize(engine: &wasmtime::Engine, file: &Path) -> Option<Module> {
+/// Maps code whose digest was verified. Reads it where files cannot be mapped, such as from some network drives.
+fn deserialize(engine: &wasmtime::Engine, folder: &Folder, code: &str) -> Option<Module> {
     // SAFETY: only this user and root can write to the folder, and the digest matches what this crate wrote there. So
     // the bytes are wasmtime's output. Wasmtime itself refuses code of another version or configuration.
-    unsafe { Module::deserialize_file(engine, file) }.ok()
+    let mapped = unsafe { Module::deserialize_file(engine, folder.file(code)) };
+    // SAFETY: as above.
+    mapped.ok().or_else(|| unsafe { Module::deserialize(engine, folder.read(code)?) }.ok())
 }
