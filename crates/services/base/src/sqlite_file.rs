@@ -214,7 +214,7 @@ mod tests {
                 db.execute("INSERT INTO missing VALUES (1)", &[])
             })
         });
-        assert!(failed.await.unwrap_err().contains("no such table"));
+        assert!(failed.await.unwrap_err().to_string().contains("no such table"));
         insert(&other).await;
         // Also where the work forgets it, or panics.
         file.call(|db| db.run_script("BEGIN IMMEDIATE; INSERT INTO t VALUES (1)")).await.unwrap();
@@ -243,7 +243,7 @@ mod tests {
                 )
             })
         });
-        assert_eq!(ended.await.unwrap_err(), "the statement took too long");
+        assert_eq!(ended.await.unwrap_err().to_string(), "the statement took too long");
         insert(&file).await;
         assert_eq!(count(&file).await, 2);
     }
