@@ -166,7 +166,7 @@ const lval = (d) =>
   ])();
 function expr(d) {
   if (d <= 0) return rnd(2) ? pick(vars) : lit();
-  if (mode && rnd(4))
+  if (mode === 2 || (mode && rnd(4)))
     switch (rnd(9)) {
       case 0:
       case 1:
@@ -183,6 +183,9 @@ function expr(d) {
         return `(${expr(d - 1)} ? ${expr(d - 1)} : ${expr(d - 1)})`;
       default:
         return pick([
+          "(a + (a = c) + a)",
+          "[b, (b = 7), b++, b]",
+          "adder(c, (c += d))",
           "arr[1]",
           "arr.length",
           "obj.x",
@@ -254,13 +257,15 @@ function expr(d) {
 }
 function stmt(d) {
   if (d <= 0) return `${pick(vars)} = ${expr(2)};`;
-  switch (rnd(18)) {
+  // Variables that no closure captures are locals of WebAssembly.
+  const kind = rnd(18);
+  switch (mode === 2 && [10, 11, 12].includes(kind) ? 13 : kind) {
     case 0:
       return `if (${expr(2)}) { ${body(d - 1)} } else { ${body(d - 1)} }`;
     case 1: {
       const v = `i${loops++}`;
       inLoop++;
-      const r = `for (let ${v} = 0; ${v} < ${1 + rnd(5)}; ${v}++) { tick(); ${body(d - 1)} ${rnd(3) ? "" : `fns.push(() => ${v});`} }`;
+      const r = `for (let ${v} = 0; ${v} < ${1 + rnd(5)}; ${v}++) { tick(); ${body(d - 1)} ${mode === 2 || rnd(3) ? "" : `fns.push(() => ${v});`} }`;
       inLoop--;
       return r;
     }
