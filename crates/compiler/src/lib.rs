@@ -7,6 +7,8 @@
 //! A compiled function does what the interpreter does on the paths that are taken often. For everything else it stores its state to
 //! the interpreter's frame and returns, and the interpreter goes on: after each exception, and at each instruction that is not compiled.
 //! So no function is wrong because an instruction is missing.
+//!
+//! No build uses it yet: `testing/` measures and compares it with an engine that `testing/engine.diff` makes.
 
 mod emit;
 mod flow;
