@@ -230,7 +230,7 @@ export class Sandbox {
     if (Buffer.byteLength(source) > sourceBytes)
       return fails(limited("sourceBytes", `the source is larger than ${sourceBytes} bytes`));
     const input = await this.#input(options.input);
-    const stripped = await strippedInTime(source, wallMs, signal);
+    const stripped = await strippedInTime(source, this, wallMs, signal);
     if (stripped === "late") return fails(limited("wallMs", `there was no value within ${wallMs} ms`));
     if (stripped === "aborted") return fails(aborted);
     const { cpuUs } = stripped;
@@ -417,11 +417,12 @@ function errorOf(given: unknown, code: string): EvaluationError {
 /** Strips a source, in as much time as the evaluation may take. */
 async function strippedInTime(
   source: string,
+  owner: object,
   ms: number,
   signal: AbortSignal | undefined,
 ): Promise<Stripped | "late" | "aborted"> {
   let isOver = false;
-  const stripped = strip(source, () => isOver);
+  const stripped = strip(source, owner, () => isOver);
   if (!("then" in stripped)) return stripped;
   let end: ((how: "late" | "aborted") => void) | undefined;
   const ended = new Promise<"late" | "aborted">((resolve) => {

@@ -4,6 +4,7 @@
  * The text is hostile: it may be nested so deeply that the parser's stack overflows, after which its memory is unusable, or take long. So the
  * parser runs on a thread of its own, which is ended then. Node's event loop never waits for it.
  */
+import { readFileSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import { requireHere } from "../package.ts";
 import { Columns } from "./columns.ts";
@@ -20,8 +21,16 @@ export interface SyntaxProblem {
   readonly column?: number;
 }
 
+/** The worker's first message. */
+interface Ready {
+  /** The file with the thread's processor time; undefined where the system does not tell it. */
+  readonly schedstat: string | undefined;
+  /** Processor time of the thread so far, in microseconds. */
+  readonly total: number;
+}
+
 /** The answer of the worker. */
-type Answer = { readonly us: number } & (
+type Answer = { readonly us: number; readonly total: number } & (
   | { readonly code: string }
   | { readonly broken: true }
   | { readonly message: string; readonly line?: number; readonly column?: number }
@@ -32,19 +41,22 @@ type Answer = { readonly us: number } & (
  * nanoseconds; elsewhere the time counts.
  */
 const program = `
-const { readFileSync } = require("node:fs");
+const { readFileSync, readlinkSync } = require("node:fs");
 const { parentPort, workerData } = require("node:worker_threads");
-const usedUs = () => {
-  try {
-    return Number(readFileSync("/proc/thread-self/schedstat", "latin1").split(" ")[0]) / 1000;
-  } catch {
-    return performance.now() * 1000;
-  }
-};
+let schedstat;
+try {
+  schedstat = "/proc/" + readlinkSync("/proc/thread-self") + "/schedstat";
+} catch {}
+const usedUs = () =>
+  schedstat === undefined ? performance.now() * 1000 : Number(readFileSync(schedstat, "latin1").split(" ")[0]) / 1000;
 const { transformSync } = require(workerData);
+parentPort.postMessage({ schedstat, total: usedUs() });
 parentPort.on("message", (source) => {
   const began = usedUs();
-  const answer = (result) => parentPort.postMessage({ ...result, us: usedUs() - began });
+  const answer = (result) => {
+    const total = usedUs();
+    parentPort.postMessage({ ...result, us: total - began, total });
+  };
   try {
     answer({ code: transformSync(source, { mode: "strip-only" }).code });
   } catch (error) {
@@ -53,14 +65,19 @@ parentPort.on("message", (source) => {
   }
 });`;
 
-/** Time in milliseconds for one source. */
-const TIMEOUT = 2_000;
+/** Processor time in milliseconds for one source, and the same again for each MiB. One MiB of plain functions takes some 80 ms. */
+const LIMIT = 250;
+
+/** Time in milliseconds for all of it, if other programs have the processors. The thread's start counts. */
+const PATIENCE = 30_000;
 
 /** Characters of sources and results that are kept. */
 const KEPT = 8 << 20;
 
 interface Job {
   readonly source: string;
+  /** Sources of different owners take turns. */
+  readonly owner: object;
   /** Reports that nobody waits for the result any more. */
   readonly isOver: () => boolean;
   readonly resolve: (stripped: Stripped) => void;
@@ -69,19 +86,36 @@ interface Job {
 /** Strips sources, one after another, on one thread for all sandboxes. */
 class Stripper {
   #worker: Worker | undefined;
-  #current: { readonly job: Job; readonly timer: NodeJS.Timeout } | undefined;
-  readonly #waiting: Job[] = [];
+  /** Its last report; undefined before the first. */
+  #reported: Ready | undefined;
+  #current: { readonly job: Job; readonly limitUs: number; readonly began: number; timer: NodeJS.Timeout } | undefined;
+  /** The owner whose turn is next is first. */
+  readonly #waiting = new Map<object, Job[]>();
   /** Results by source; the oldest is first. */
   readonly #kept = new Map<string, Stripped>();
   #size = 0;
 
-  strip(source: string, isOver: () => boolean): Promise<Stripped> | Stripped {
+  strip(source: string, owner: object, isOver: () => boolean): Promise<Stripped> | Stripped {
     const kept = this.#known(source);
     if (kept !== undefined) return kept;
     return new Promise((resolve) => {
-      this.#waiting.push({ source, isOver, resolve });
+      const job = { source, owner, isOver, resolve };
+      const waiting = this.#waiting.get(owner);
+      if (waiting === undefined) this.#waiting.set(owner, [job]);
+      else waiting.push(job);
       this.#next();
     });
+  }
+
+  /** Takes a source of the owner whose turn it is. */
+  #take(): Job | undefined {
+    for (const [owner, jobs] of this.#waiting) {
+      this.#waiting.delete(owner);
+      const job = jobs.shift();
+      if (jobs.length > 0) this.#waiting.set(owner, jobs);
+      return job;
+    }
+    return undefined;
   }
 
   /** The result of a source that was stripped before, which is now the newest one. */
@@ -95,8 +129,8 @@ class Stripper {
 
   #next(): void {
     if (this.#current !== undefined) return;
-    let job = this.#waiting.shift();
-    for (; job !== undefined; job = this.#waiting.shift()) {
+    let job = this.#take();
+    for (; job !== undefined; job = this.#take()) {
       if (job.isOver()) continue;
       // The same source may have been stripped while this one waited.
       const kept = this.#known(job.source);
@@ -109,8 +143,33 @@ class Stripper {
     }
     this.#worker ??= this.#start();
     this.#worker.ref();
-    this.#current = { job, timer: setTimeout(() => this.#late(), TIMEOUT) };
+    const limitUs = LIMIT * 1000 * (1 + job.source.length / 2 ** 20);
+    const timer = setTimeout(() => this.#watch(), limitUs / 1000);
+    this.#current = { job, limitUs, began: performance.now(), timer };
     this.#worker.postMessage(job.source);
+  }
+
+  /** Ends the thread if the current source has used its time, and else looks again later. */
+  #watch(): void {
+    const current = this.#current;
+    if (current === undefined) return;
+    const waited = performance.now() - current.began;
+    const used = this.#usedUs() ?? waited * 1000;
+    // Refused without keeping the result: on a busy machine the next attempt may be in time.
+    if (used >= current.limitUs || waited > PATIENCE) this.#end("the source takes too long to parse", used, false);
+    else current.timer = setTimeout(() => this.#watch(), Math.max((current.limitUs - used) / 1000, 5));
+  }
+
+  /** Processor time of the current source so far; undefined where the system does not tell it. */
+  #usedUs(): number | undefined {
+    const { schedstat, total } = this.#reported ?? { total: 0 };
+    if (this.#reported === undefined) return 0;
+    if (schedstat === undefined) return undefined;
+    try {
+      return Math.max(threadUs(schedstat) - total, 0);
+    } catch {
+      return undefined;
+    }
   }
 
   #start(): Worker {
@@ -120,8 +179,14 @@ class Stripper {
       resourceLimits: { maxOldGenerationSizeMb: 512 },
       execArgv: [],
     });
-    worker.on("message", (answer: Answer) => {
+    this.#reported = undefined;
+    worker.on("message", (answer: Answer | Ready) => {
       if (worker !== this.#worker) return;
+      if ("schedstat" in answer) {
+        this.#reported = answer;
+        return;
+      }
+      this.#reported = { schedstat: this.#reported?.schedstat, total: answer.total };
       if ("broken" in answer) return this.#end("the source is nested too deeply", answer.us);
       this.#settle(
         "code" in answer
@@ -132,11 +197,6 @@ class Stripper {
     const failed = () => worker === this.#worker && this.#end("the source cannot be parsed");
     worker.on("error", failed).on("exit", failed);
     return worker;
-  }
-
-  /** Refuses a source without keeping the result: on a busy machine the next attempt may be in time. */
-  #late(): void {
-    this.#end("the source takes too long to parse", TIMEOUT * 1_000, false);
   }
 
   /** Ends the thread with the source that it has. */
@@ -181,12 +241,16 @@ function problemOf({ message: said, line, column }: SyntaxProblem, source: strin
   return { message, line, column: new Columns(source).ofCells(line, column) };
 }
 
+/** Processor time of a thread, from its file. */
+const threadUs = (schedstat: string) => Number(readFileSync(schedstat, "latin1").split(" ")[0]) / 1000;
+
 const stripper = new Stripper();
 
 /**
  * Strips a source, or returns its result from before.
  *
+ * @param owner sources of different owners take turns
  * @param isOver asked before the source is parsed; if it returns true, the promise stays pending
  */
-export const strip = (source: string, isOver = () => false): Promise<Stripped> | Stripped =>
-  stripper.strip(source, isOver);
+export const strip = (source: string, owner: object = stripper, isOver = () => false): Promise<Stripped> | Stripped =>
+  stripper.strip(source, owner, isOver);
