@@ -75,6 +75,10 @@ setInterval(() => {
 async function attack(count, sabotage) {
   const runtime = await Runtime.create({ modules: {}, logLevel: "off" });
   const problems = [];
+  const report = (text) => {
+    problems.push(text);
+    if (sabotage === undefined) say(text);
+  };
   const at = new Map();
   let other = "canary-0000000000000000";
   const tools = {
@@ -84,7 +88,7 @@ async function attack(count, sabotage) {
       run: async (ms, { context, signal }) => {
         const now = (at.get(context) ?? 0) + 1;
         at.set(context, now);
-        if (now > limits.concurrentCalls) problems.push(`concurrentCalls: ${now} calls run at once`);
+        if (now > limits.concurrentCalls) report(`concurrentCalls: ${now} calls run at once`);
         await new Promise((resolve) => {
           const timer = setTimeout(resolve, Math.min(Number(ms) || 0, 5_000));
           const ended = () => {
@@ -127,8 +131,7 @@ async function attack(count, sabotage) {
     if (only !== undefined) console.log(source, done);
     const kind = done.ok ? "value" : (done.error.limit ?? done.error.kind);
     outcomes[kind] = (outcomes[kind] ?? 0) + 1;
-    const problem = (text) =>
-      problems.push(`${text} (--seed ${seed} --only ${mine}${aims ? `, reaches for ${aims}` : ""})`);
+    const problem = (text) => report(`${text} (--seed ${seed} --only ${mine}${aims ? `, reaches for ${aims}` : ""})`);
     const { cpuUs, wallUs, peakMemoryBytes, calls, bytesOut } = done.usage;
     const parses = done.error?.message === "the source takes too long to parse";
     if (cpuUs > (parses ? PARSE_US : limits.cpuMs * 1000) + CPU_TOLERANCE_US) problem(`cpuMs: ${cpuUs} µs`);
@@ -160,7 +163,7 @@ async function attack(count, sabotage) {
       const { rss } = process.memoryUsage();
       if (number >= count / 10) baseline ??= rss;
       if (rss > (baseline ?? rss) + GROWTH)
-        problems.push(`the process grows: ${(rss - baseline) >> 20} MiB by program ${number}`);
+        report(`the process grows: ${(rss - baseline) >> 20} MiB by program ${number}`);
       if (number % 20_000 === 0)
         say(`${number} programs, ${problems.length} problems, ${rss >> 20} MiB, ${JSON.stringify(outcomes)}`);
     }
@@ -172,9 +175,9 @@ async function attack(count, sabotage) {
   const now = [Object.prototype, Array.prototype, Function.prototype, Promise.prototype].map(
     (each) => Reflect.ownKeys(each).length,
   );
-  if (String(now) !== String(keys)) problems.push("a prototype of the program has changed");
+  if (String(now) !== String(keys)) report("a prototype of the program has changed");
   const last = await sandbox.evaluate("[typeof kept, Object.keys(globalThis).length >= 0, 6 * 7]");
-  if (!last.ok || last.value[0] !== "undefined" || last.value[2] !== 42) problems.push("the sandbox is not as it was");
+  if (!last.ok || last.value[0] !== "undefined" || last.value[2] !== 42) report("the sandbox is not as it was");
   await sandbox.close();
   await runtime.close();
   return { problems, outcomes, number };
@@ -198,5 +201,5 @@ if (values.sabotage !== undefined) {
   say(
     `${number} programs in ${seconds} s, ${atOnce} at once on ${availableParallelism()} processors: ${JSON.stringify(outcomes)}`,
   );
-  if (problems.length > 0) fail(problems.join("\n"));
+  if (problems.length > 0) fail(`${problems.length} problems, which stand above`);
 }
