@@ -81,7 +81,7 @@ describe("parseConfig", () => {
         '[cron.a]\nmodule = "demo"\npath = "/"\n',
         "`cron.a.schedule` is missing: [cron.a] needs a `schedule`, a string",
       ],
-      [`[cron.a]\n${job.replace("0 3", "60 3")}`, "`cron.a.schedule` is not a cron expression: five fields"],
+      [`[cron.a]\n${job.replace("0 3", "60 3")}`, "`cron.a.schedule` must be a cron expression: five fields"],
       [`[cron.a]\n${job.replace("0 3 * *", "0 0 30 2")}`, "`cron.a.schedule` never fires"],
       [`[cron.a]\n${job}timezone = "Berlin"\n`, "`cron.a.timezone` must be an IANA name such as Europe/Berlin"],
       [`[cron.a]\n${job}method = "TRACE"\n`, "`cron.a.method` must be"],

@@ -36,7 +36,7 @@ impl Schedule {
             CronError::EmptyPattern => InvalidJob::new("`schedule` must not be empty"),
             // croner's error repeats the expression, so it is dropped.
             _ => InvalidJob::new(
-                "`schedule` is not a cron expression: five fields (minute hour day month weekday), or six with seconds in front",
+                "`schedule` must be a cron expression: five fields (minute hour day month weekday), or six with seconds in front",
             ),
         })?;
         let schedule = Self { cron, zone };
