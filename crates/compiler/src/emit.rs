@@ -44,7 +44,7 @@ enum Slot {
     Held(u32),
 }
 
-/// Known at a place of the code.
+/// Values of the stack at a place of the code, and locals that are free there.
 #[derive(Debug, Clone, Default)]
 struct State {
     stack: Vec<Slot>,
@@ -59,7 +59,7 @@ enum Scope {
     If,
 }
 
-/// A failure is a function for the interpreter.
+/// None for a function that is left to the interpreter.
 pub(crate) type Emitted<T> = Option<T>;
 
 /// Parameters that all functions of a module have in common.

@@ -15,7 +15,8 @@ pub const EXTENSION: &str = "tape";
 /// Characters of a request id in a file's name.
 const ID: usize = 40;
 
-/// The folder is read again after this long, and after this many times as long as that took: a folder can have a million files.
+/// Time until the folder is read again: this long, or this many times the duration of the last reading, because a folder can have a
+/// million files.
 const LOOK: Duration = Duration::from_secs(10);
 const LOOK_SHARE: u32 = 100;
 
@@ -28,7 +29,7 @@ pub struct TapeFolder {
     files: VecDeque<(String, u64)>,
     bytes: u64,
     written: u64,
-    /// When the folder is read again.
+    /// The time at which the folder is read again.
     next_look: Instant,
 }
 

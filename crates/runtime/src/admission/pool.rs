@@ -40,7 +40,7 @@ struct Waiter {
     client: Option<IpAddr>,
 }
 
-/// The permits that clients have. A client is None where nothing bounds it.
+/// The number of permits of each client. A client without a bound is None.
 #[derive(Default)]
 struct Clients(HashMap<IpAddr, usize>);
 
@@ -120,17 +120,17 @@ impl Pool {
         Arc::new(Member { pool: Arc::clone(self), number })
     }
 
-    /// How many there are.
+    /// Number of permits.
     pub(crate) fn all(&self) -> usize {
         self.all
     }
 
-    /// How many are taken.
+    /// Number of permits that are taken.
     pub(crate) fn taken(&self) -> usize {
         self.state().taken
     }
 
-    /// Reports whether a module above its share finds one.
+    /// Reports whether a module that has its share finds a permit.
     pub(crate) fn has_spare(&self) -> bool {
         let state = self.state();
         self.all.saturating_sub(state.taken) > self.kept(&state)
@@ -172,7 +172,7 @@ impl Pool {
         member.taken < member.most && free > kept && fits
     }
 
-    /// Takes a permit, and returns whether it is a spare one of its client. None when it may not have one.
+    /// Takes a permit for a client, and returns whether it counts as a spare one. None when the client may not have one now.
     fn try_take(&self, state: &mut State, number: u64, client: Option<IpAddr>) -> Option<bool> {
         let member = state.members.get(&number).filter(|member| self.may_take(state, member, client))?;
         let (lacked, is_spare) = (usize::from(member.lacking() > 0), member.takes_spare(client));
@@ -231,7 +231,7 @@ impl Pool {
         }
         drop(state);
         for (Waiter { tell, member, client }, is_spare) in granted {
-            // One that nobody waits for any more is dropped, and is free for the next.
+            // A permit whose request has gone is dropped, and becomes free for the next request.
             let _ = tell.send(PoolPermit { member, client, is_spare });
         }
     }
@@ -255,7 +255,7 @@ impl State {
         self.next
     }
 
-    /// Forgets that requests of a member wait once none does.
+    /// Removes a member without waiting requests from the waiting ones.
     fn forget_if_idle(&mut self, member: u64) {
         if self.members.get(&member).is_none_or(|member| member.queue.is_empty()) {
             self.waiting.remove(&member);
@@ -264,7 +264,7 @@ impl State {
 }
 
 impl Member {
-    /// Sets its weight, and how many permits it may have at most.
+    /// Sets its weight, and the most permits that it may have.
     pub(crate) fn set(&self, weight: u32, most: usize) {
         self.pool.change(|members| {
             if let Some(member) = members.get_mut(&self.number) {
@@ -273,17 +273,18 @@ impl Member {
         });
     }
 
-    /// How many it may have.
+    /// The most permits that it may have.
     pub(crate) fn most(&self) -> usize {
         self.pool.state().members.get(&self.number).map_or(0, |member| member.most)
     }
 
-    /// How many it has.
+    /// Number of permits that it has.
     pub(crate) fn taken(&self) -> usize {
         self.pool.state().members.get(&self.number).map_or(0, |member| member.taken)
     }
 
-    /// A permit for a request of a client, if it may have one now. A request that waits may not: it would have it.
+    /// Takes a permit for a request of a client if it may have one now. No waiting request may have that permit: it would have been
+    /// granted.
     pub(crate) fn try_take(self: &Arc<Self>, client: Option<IpAddr>) -> Option<PoolPermit> {
         let is_spare = self.pool.try_take(&mut self.pool.state(), self.number, client)?;
         Some(PoolPermit { member: Arc::clone(self), client, is_spare })

@@ -298,7 +298,7 @@ impl Task {
         if self.drop_if_cancelled() {
             return;
         }
-        // Time that the system gives to other threads is nobody's.
+        // Processor time, because no module is charged for time that the system gives to other threads.
         let began = processor_time();
         let waker = Waker::from(Arc::clone(&self));
         {

@@ -81,7 +81,7 @@ impl SharedEngine {
     }
 }
 
-/// The engine of this process, with places for the instances of one runtime: runtimes keep none from one another.
+/// Returns the engine of this process, with slots for the instances of one runtime: no runtime takes slots of another.
 pub(crate) fn shared_engine(max_concurrent: u64) -> Result<SharedEngine, RuntimeError> {
     static ENGINE: Mutex<Option<SharedEngine>> = Mutex::new(None);
     let mut engine = ENGINE.lock().unwrap_or_else(PoisonError::into_inner);

@@ -20,7 +20,7 @@ impl Runtime {
     }
 
     /// For development: records the last 50 requests, each with its headers and bodies, its log and its outbound calls.
-    /// Every part is bounded. Transcript cannot be turned off again.
+    /// Every part is bounded. Transcripts cannot be turned off again.
     pub fn record_requests(&self) {
         self.shared.telemetry.recent.record();
     }

@@ -27,13 +27,13 @@ pub(super) struct Exchange {
 struct Answer {
     head: Option<Response>,
     is_streamed: bool,
-    /// The way it ended, unless by its end.
+    /// The trap or failure that ended it, if any.
     failed: Option<Event>,
     /// True when the host did not want the rest.
     is_cancelled: bool,
 }
 
-/// What a guest wants after a call.
+/// The next thing that a guest asks for after a call.
 enum Wants {
     /// More of the request's body: the next piece, or all of it.
     Body(bool),

@@ -39,7 +39,7 @@ pub(crate) enum ReplayError {
     Instantiate(wasmtime::Error),
     #[error("the component {0}")]
     Answer(&'static str),
-    /// It is a stranger's, perhaps, so its limit does not hold beyond the configured one.
+    /// A recording may be a stranger's, so its limit cannot raise the configured one.
     #[error("it needs more than {name} = {limit}, which is the limit here: it was recorded with {recorded}")]
     Limit { name: &'static str, limit: u64, recorded: u64 },
 }
@@ -271,7 +271,7 @@ pub(crate) fn trap(error: &wasmtime::Error) -> String {
 
 /// The state of a module that reaches nothing, with the recorded limits.
 fn alone(state: &SharedState, limits: [u64; 2]) -> Arc<SharedState> {
-    // A file of a stranger may have any (`check_limits`).
+    // A stranger's recording may name any limit (`check_limits`).
     let own = &state.limits;
     let limits = Limits {
         memory_limit_bytes: limits[0].min(own.memory_limit_bytes),

@@ -47,9 +47,9 @@ pub(crate) struct Sink {
     /// Recordings that are not written yet.
     waiting: AtomicUsize,
     sender: SyncSender<Job>,
-    /// True once it was said that recordings are left out because too many wait.
+    /// True once the log has the warning that too many recordings wait.
     has_said: AtomicBool,
-    /// The names of modules of which it was said that they cannot be recorded.
+    /// Names of modules that the log has the warning of, because they cannot be recorded.
     unrecordable: Mutex<BTreeSet<String>>,
     this: Weak<Self>,
 }
@@ -59,7 +59,7 @@ pub(crate) struct Finished {
     pub(crate) module: Arc<Module>,
     pub(crate) meta: Meta,
     pub(crate) events: Vec<u8>,
-    /// Bytes of the sink's that it holds until it is written.
+    /// Bytes of the sink's bound that it holds until it is written.
     pub(crate) claimed: usize,
 }
 
@@ -94,7 +94,7 @@ fn run(mut writer: Writer, receiver: &Receiver<Job>, sink: &Weak<Sink>) {
         let claimed = job.claimed();
         let made = match job {
             Job::Made(made) => Ok(Some(made)),
-            // Nothing is made that would not be written.
+            // Masking would be for nothing: the file would not be written.
             Job::Finished(_) if writer.is_paused() => {
                 sink.done(claimed);
                 continue;
@@ -165,7 +165,7 @@ impl Sink {
         Ok(sink)
     }
 
-    /// Says which modules cannot be recorded, each once.
+    /// Logs which modules cannot be recorded, each once.
     pub(crate) fn say_unrecordable<'a>(&self, modules: impl IntoIterator<Item = &'a Arc<Module>>) {
         for module in modules.into_iter().filter(|module| !is_recordable(module)) {
             let name = &*module.info.name;
@@ -241,14 +241,14 @@ impl Sink {
         self.send(Job::Finished(finished));
     }
 
-    /// Gives a recording to the thread that writes. It has room for all that wait.
+    /// Gives a recording to the writing thread, whose channel has room for all that wait.
     fn send(&self, job: Job) {
         if let Err(TrySendError::Full(job) | TrySendError::Disconnected(job)) = self.sender.try_send(job) {
             self.done(job.claimed());
         }
     }
 
-    /// A recording is written, or left out.
+    /// Notes that a recording is written, or left out.
     fn done(&self, claimed: usize) {
         self.free(claimed);
         self.waiting.fetch_sub(1, Ordering::Release);
@@ -333,7 +333,7 @@ impl Writer {
         self.paused.is_some_and(|since| since.elapsed() < PAUSE)
     }
 
-    /// Writes a file. Returns the reason why it is left out, unless that was said before.
+    /// Writes a file. Returns the reason why it is left out, unless the log has it already.
     fn write(&mut self, meta: &Meta, file: &[u8]) -> Option<&'static str> {
         if self.is_paused() {
             return None;

@@ -1,4 +1,4 @@
-//! One call: its request is prepared when the guest starts it, and is sent after.
+//! One call: its request is prepared when the guest starts it, and sent afterwards.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ const HOSTCALL: &str = "max_hostcall_bytes";
 pub(super) struct Sending {
     outbound: Outbound,
     request: http::Request<Bytes>,
-    /// When the guest wants it to end, and how long that is.
+    /// The guest's time limit: its end, and its length.
     timeout: Option<(Instant, Duration)>,
     /// Bytes of the response's body at most, and the name of that limit.
     most: (usize, &'static str),
