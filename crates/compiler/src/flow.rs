@@ -2,6 +2,9 @@
 
 use crate::image::{Function, Opcode};
 
+/// Most blocks of a compiled function. The interpreter keeps larger ones.
+const MOST_BLOCKS: usize = 2_000;
+
 /// Decoded instruction; short forms have the name and operand of the long one.
 #[derive(Debug, Clone)]
 pub(crate) struct Instruction<'a> {
@@ -235,6 +238,8 @@ pub(crate) fn flow(code: &[Instruction<'_>], is_left: impl Fn(&Instruction<'_>) 
             postorder.push(index);
         }
     }
+    // The emitter recurses into blocks, so their number bounds its stack.
+    (postorder.len() <= MOST_BLOCKS).then_some(())?;
     order(postorder, &ends, catches)
 }
 

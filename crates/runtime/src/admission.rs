@@ -72,6 +72,15 @@ pub(crate) struct ModulePermits {
     hold_time: Arc<HoldTime>,
 }
 
+impl Drop for ModulePermits {
+    /// Gives up the shares of a module that is gone. Its last requests, which may go on for long, keep their permits.
+    fn drop(&mut self) {
+        for member in [&self.running, &self.waiting, &self.uploads] {
+            member.set(0, 0);
+        }
+    }
+}
+
 /// Permission to run a request: a permit of the runtime and one of the module. Dropping it releases both.
 pub(crate) struct Permit {
     /// Before the others: no request runs once all have been told.

@@ -77,6 +77,8 @@ struct MemberState {
     weight: u64,
     most: usize,
     share: usize,
+    /// The share without the one permit at least: these of all members together are no more than half of the permits.
+    certain: usize,
     taken: usize,
     /// Requests that wait, by their number: the first one is the oldest.
     queue: BTreeMap<u64, Waiter>,
@@ -88,9 +90,9 @@ impl MemberState {
         self.share.saturating_sub(self.taken)
     }
 
-    /// Reports whether a client has as many permits as the module's share has.
+    /// Reports whether a client's next permit is beyond the module's share, of which it may have all.
     fn takes_spare(&self, client: Option<IpAddr>) -> bool {
-        client.is_some() && self.clients.of(client) >= self.share
+        client.is_some() && self.clients.of(client) >= self.certain
     }
 }
 
@@ -163,13 +165,22 @@ impl Pool {
         state.lacking.min(self.shared())
     }
 
-    fn may_take(&self, state: &State, member: &MemberState, client: Option<IpAddr>) -> bool {
+    /// Reports whether a member may take a permit for a client without a bound.
+    fn has_room(&self, state: &State, member: &MemberState) -> bool {
         let free = self.all.saturating_sub(state.taken);
         let kept = if member.lacking() > 0 { 0 } else { self.kept(state) };
+        member.taken < member.most && free > kept
+    }
+
+    /// Reports whether a client is below its bounds.
+    fn fits(&self, state: &State, member: &MemberState, client: Option<IpAddr>) -> bool {
         let spare = self.all - state.shares.min(self.shared());
-        let fits = member.clients.of(client) < three_quarters(member.most)
-            && (!member.takes_spare(client) || state.spare.of(client) < three_quarters(spare));
-        member.taken < member.most && free > kept && fits
+        member.clients.of(client) < three_quarters(member.most)
+            && (!member.takes_spare(client) || state.spare.of(client) < three_quarters(spare))
+    }
+
+    fn may_take(&self, state: &State, member: &MemberState, client: Option<IpAddr>) -> bool {
+        self.has_room(state, member) && self.fits(state, member, client)
     }
 
     /// Takes a permit for a client, and returns whether it counts as a spare one. None when the client may not have one now.
@@ -212,7 +223,9 @@ impl Pool {
         (*lacking, *shares) = (0, 0);
         for member in members.values_mut() {
             let share = self.shared() as u128 * u128::from(member.weight) / u128::from(weights.max(1));
-            member.share = usize::try_from(share).unwrap_or(usize::MAX).max(1).min(member.most);
+            let share = usize::try_from(share).unwrap_or(usize::MAX);
+            member.certain = share.min(member.most);
+            member.share = share.max(1).min(member.most);
             *lacking += member.lacking();
             *shares += member.share;
         }
@@ -239,9 +252,16 @@ impl Pool {
     /// The next request to have a permit: its module, and its number.
     fn next(&self, state: &State) -> Option<(u64, u64)> {
         let waiting = state.waiting.iter().filter_map(|number| {
-            let member = state.members.get(number)?;
-            let mut requests = member.queue.iter();
-            let (request, _) = requests.find(|(_, waiter)| self.may_take(state, member, waiter.client))?;
+            // Most often there is no room, and then the queue, which can be long, is not searched.
+            let member = state.members.get(number).filter(|member| self.has_room(state, member))?;
+            let mut bounded = None;
+            let (request, _) = member.queue.iter().find(|(_, waiter)| {
+                let fits = bounded != Some(waiter.client) && self.fits(state, member, waiter.client);
+                if !fits {
+                    bounded = Some(waiter.client);
+                }
+                fits
+            })?;
             // 32 bits hold more permits than there can be.
             Some((((member.taken as u64) << 32) / member.weight.max(1), *number, *request))
         });
@@ -431,6 +451,15 @@ mod tests {
         let _next = poll(&mut next);
         drop((held, _next, _second, next));
         assert_eq!(pool.taken(), 0);
+    }
+
+    #[test]
+    fn one_client_leaves_permits_to_others_with_more_modules_than_permits() {
+        let [one, other] = ["192.0.2.1", "192.0.2.2"].map(|address| address.parse().ok());
+        let (_, members) = members(128, &[1; 200]);
+        let held: Vec<_> = members.iter().filter_map(|member| member.try_take(one)).collect();
+        assert_eq!(held.len(), 48);
+        assert_eq!(members.iter().filter_map(|member| member.try_take(other)).count(), 48);
     }
 
     #[test]

@@ -52,10 +52,10 @@ struct Forwarded {
 }
 
 impl Origin {
-    /// The client as one of many: its address, or the /64 network of an IPv6 address. None for the program, and on this machine, where
-    /// clients are proxies.
-    pub(crate) fn network(&self) -> Option<IpAddr> {
-        self.ip.filter(|ip| !ip.is_loopback()).map(tenon_http_server::network)
+    /// The client as one of many: its address, or the /64 network of an IPv6 address. None for the program, for a trusted proxy that
+    /// reports no client, and on this machine, where clients are proxies.
+    pub(crate) fn network(&self, trusted: &TrustedProxies) -> Option<IpAddr> {
+        self.ip.filter(|ip| !ip.is_loopback() && !trusted.contain(*ip)).map(tenon_http_server::network)
     }
 
     /// The facts of a request: of a peer's, or of one that the embedding program made, whose URL has the scheme.

@@ -82,7 +82,8 @@ impl Runtime {
         if let Some(transcript) = &exchange.transcript {
             transcript.request_body(&body);
         }
-        let mut permit = admitted(module, self.shared.admission.admit(&slot.permits, origin.network())).await?;
+        let network = origin.network(&self.shared.trusted_proxies);
+        let mut permit = admitted(module, self.shared.admission.admit(&slot.permits, network)).await?;
         // The requests before it in the queue may have spent the rest.
         within_budget(&slot, module)?;
         let meter =

@@ -91,7 +91,7 @@ impl Runtime {
                 return Err(problem);
             }
         };
-        let admitting = self.shared.admission.admit_upload(&slot.permits, origin.network());
+        let admitting = self.shared.admission.admit_upload(&slot.permits, origin.network(&self.shared.trusted_proxies));
         let mut permit = match admitted(module, admitting).await {
             Ok(permit) => permit,
             Err(problem) => {

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use tenon_tape::{BEGIN, BROKEN, CANCEL, END, Event, NEXT, PIECE, Request, Response};
+use tenon_tape::{BEGIN, BROKEN, CANCEL, END, Event, MAX_BYTES, NEXT, PIECE, Request, Response};
 
 use super::change::{Change, changes};
 use crate::instance::call::direct::{WAITS, is_streamed, wants_whole};
@@ -84,6 +84,11 @@ impl Exchange {
             // As much as the client took.
             Wants::Next if self.recorded.is_cancelled && self.answer.length() >= self.recorded.length() => {
                 self.answer.cut(self.recorded.length());
+                self.answer.is_cancelled = true;
+                Some(call(CANCEL, None))
+            }
+            // More than a recording can have is another answer in any case.
+            Wants::Next if self.answer.length() > MAX_BYTES => {
                 self.answer.is_cancelled = true;
                 Some(call(CANCEL, None))
             }

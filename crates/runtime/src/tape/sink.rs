@@ -1,6 +1,7 @@
 //! The end of recordings: what was kept is masked, encoded and written, away from the request.
 
 use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, Weak};
@@ -101,7 +102,10 @@ fn run(mut writer: Writer, receiver: &Receiver<Job>, sink: &Weak<Sink>) {
             }
             Job::Finished(finished) => {
                 let (module, id) = (Arc::clone(&finished.module), finished.meta.request_id.clone());
-                sink.file(finished).map_err(|why| (module.info.name.to_string(), id, why))
+                // A panic leaves out this recording, and not those after it.
+                let filed = catch_unwind(AssertUnwindSafe(|| sink.file(finished)));
+                let filed = filed.unwrap_or(Err("it cannot be masked"));
+                filed.map_err(|why| (module.info.name.to_string(), id, why))
             }
         };
         let written = match made {
@@ -169,9 +173,13 @@ impl Sink {
     pub(crate) fn say_unrecordable<'a>(&self, modules: impl IntoIterator<Item = &'a Arc<Module>>) {
         for module in modules.into_iter().filter(|module| !is_recordable(module)) {
             let name = &*module.info.name;
-            if !locked(&self.unrecordable).insert(name.to_string()) {
+            // Each request of such a module comes here.
+            let mut known = locked(&self.unrecordable);
+            if known.contains(name) {
                 continue;
             }
+            known.insert(name.to_string());
+            drop(known);
             let why = match module.entry {
                 EntryPoint::Direct(_) => "isolation = \"shared\" keeps memory between requests",
                 _ => "only components that export sdk:core/handler are",
