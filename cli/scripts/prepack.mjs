@@ -5,13 +5,11 @@ import { cpSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { started } from "../../scripts/setup.mjs";
-import { inlineSdk } from "./inline-sdk.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const left = new Set(["node_modules", "dist", ".tenon", "package-lock.json", "openapi.json"]);
 
 execFileSync(...started("npm", ["run", "build"]), { cwd: root, stdio: ["ignore", 2, 2] });
-inlineSdk(true);
 for (const folder of ["wit", "templates"]) rmSync(join(root, folder), { recursive: true, force: true });
 cpSync(join(root, "../wit"), join(root, "wit"), { recursive: true });
 const { buildSandbox } = await import("../dist/build/sandbox.js");
