@@ -16,7 +16,7 @@ const OWN = "@tenon";
 export const scope = process.env.TENON_SCOPE || OWN;
 if (!/^@[a-z0-9][a-z0-9._-]*$/.test(scope)) fail(`TENON_SCOPE must be like @acme: ${scope}`);
 
-/** Whether packages are published under other names than a clone has. */
+/** True when packages are published under other names than a clone has. */
 export const isRenamed = scope !== OWN;
 
 /** Returns the name under which a package is published. */
@@ -28,9 +28,12 @@ export function publishedName(name) {
 const commands =
   /(?<=(?:\bfrom |\bimport\()["']|node_modules\/|npm install (?:--save-dev )?|--external:|commandPackage = ["'])tenon(?=["'/\s@`]|$)/gm;
 
+/** The scope before a name, also in a regular expression: `@tenon\/` and `@tenon[\\/]`. */
+const scopes = new RegExp(String.raw`${OWN}(?=\\?/|\[\\\\/\])`, "g");
+
 /** Returns a file's text with the names of published packages. */
 export function renamed(text) {
-  return text.replaceAll(`${OWN}/`, `${scope}/`).replace(commands, publishedName("tenon"));
+  return text.replace(scopes, scope).replace(commands, publishedName("tenon"));
 }
 
 const isText = (file) =>

@@ -31,6 +31,8 @@ test.each([
   ['export const commandPackage = "tenon";', 'export const commandPackage = "@acme/tenon";'],
   ["npm install --save-dev tenon @tenon/build", "npm install --save-dev @acme/tenon @acme/build"],
   ["#:schema ./node_modules/tenon/tenon.schema.json", "#:schema ./node_modules/@acme/tenon/tenon.schema.json"],
+  [String.raw`/^node_modules\/(@tenon\/native-.*)$/`, String.raw`/^node_modules\/(@acme\/native-.*)$/`],
+  [String.raw`/[\\/]@tenon[\\/]sdk[\\/]dist/`, String.raw`/[\\/]@acme[\\/]sdk[\\/]dist/`],
 ])("%s", (text, other) => {
   expect(names.renamed(text)).toBe(other);
 });
