@@ -287,6 +287,15 @@ export const more = { /** Two. */ two: get("/2") };`,
   expect(summaries(files)).toEqual({ list: "List.", one: "One.", two: "Two." });
 });
 
+it("reads no member of a proxy", () => {
+  const handler = `${SDK}
+const strict = () => new Proxy({}, { get: (_, name) => { throw new Error(String(name)); } });
+/** The environment. */
+const env = strict();
+export default routes({ /** One. */ one: get("/1"), ...(env ? {} : { two: get("/2") }) });`;
+  expect(summaries({ "handler.ts": handler })).toEqual({ one: "One." });
+});
+
 it("takes no option for a route", () => {
   const handler = `${SDK}
 const options = { prefix: "/x", /** Not this. */ use: String(), /** Nor this. */ onError: undefined };

@@ -1,4 +1,5 @@
 /** Marks the values below doc comments in a bundle: a run of it then finds the comments of its routes. */
+import { types } from "node:util";
 import type { Node } from "oxc-parser";
 import type { App } from "../app/app.ts";
 import type { Operation } from "../routing/operation.ts";
@@ -9,7 +10,7 @@ import { ofBuild } from "./of-build.ts";
 /** The name of the function in a marked bundle that takes the number of a comment and a value, and returns the value. */
 export const MARK = "__tenonMark";
 
-/** Expressions whose value may be a route. Functions and classes take their names from the places where they stand. */
+/** Expressions whose value may be a route. Functions and classes are none of them: a call around one would take its name. */
 const MARKED: ReadonlySet<string> = new Set([
   "AwaitExpression",
   "CallExpression",
@@ -57,6 +58,8 @@ export class MarkedBundle {
 
   /** Does what the code calls {@link MARK}. */
   readonly mark = (number: number, value: unknown): unknown => {
+    // A proxy, such as a checked environment, may throw for names that it does not know.
+    if (types.isProxy(value)) return value;
     const { handler, options, method, paths } = Object(value) as Partial<Operation>;
     const comment = this.#comments[number];
     if (
