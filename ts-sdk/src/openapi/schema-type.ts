@@ -29,7 +29,7 @@ export function schemaType(schema: JsonSchema, named: (ref: string) => string, d
   if (schema.enum !== undefined) return schema.enum.map((value) => JSON.stringify(value)).join(" | ") || "never";
   const variants = schema.anyOf ?? schema.oneOf;
   if (variants !== undefined) return variants.map(next).join(" | ") || "never";
-  if (schema.allOf !== undefined) return schema.allOf.map(next).join(" & ") || "unknown";
+  if (schema.allOf !== undefined) return schema.allOf.map(next).map(operand).join(" & ") || "unknown";
   const { type } = schema;
   if (Array.isArray(type)) return type.map((each) => next({ ...schema, type: each as string })).join(" | ");
   switch (type) {
@@ -57,6 +57,9 @@ export function schemaType(schema: JsonSchema, named: (ref: string) => string, d
       return "unknown";
   }
 }
+
+/** Puts a union into brackets, because `&` binds closer than `|`. */
+const operand = (type: string): string => (type.includes(" | ") ? `(${type})` : type);
 
 /** Returns a member of an object's type, with its description as a comment. */
 export function memberType(
