@@ -126,7 +126,7 @@ for await (const { file, verdict, found } of replay([changedFolder, "--json"])) 
   ways.set(way, counts);
   counts.all++;
   if (verdict === "differs") counts.found++;
-  // What a guest makes of a value comes after it; what it gives is found where it is.
+  // A changed input shows in a later event; a changed output, in its own event.
   if (verdict === "differs" && found.event >= event) counts.placed++;
   else unseen.push(`${way} at event ${event} of ${file}: ${verdict}`);
 }

@@ -49,7 +49,7 @@ const off = {
 
 /** Processor time beyond the limit: the epoch of 10 ms, and the stripping of types, which has a limit of its own. */
 const CPU_TOLERANCE_US = 12_000;
-/** The limit of stripping (cli/src/sandbox/strip.ts), and what a timer may be late by. */
+/** The limit of stripping (cli/src/sandbox/strip.ts), with the delay of a timer. */
 const PARSE_US = 400_000;
 /** Time beyond the limit, besides that by which Node's own timers are late on a full machine. */
 const WALL_TOLERANCE_US = 1_000_000;
@@ -201,5 +201,5 @@ if (values.sabotage !== undefined) {
   say(
     `${number} programs in ${seconds} s, ${atOnce} at once on ${availableParallelism()} processors: ${JSON.stringify(outcomes)}`,
   );
-  if (problems.length > 0) fail(`${problems.length} problems, which stand above`);
+  if (problems.length > 0) fail(`${problems.length} problems are printed above`);
 }

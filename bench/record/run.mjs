@@ -81,7 +81,7 @@ async function start(kind) {
   return { child, base: `${JSON.parse(await firstLine(child)).url}/run/routes` };
 }
 
-/** Counts the recordings of a server. The newest stands for the others of its route. */
+/** Counts the recordings of a server. The newest is taken as an example of its route. */
 function recordings(kind) {
   if (kinds[kind] === "") return { count: 0, newest: 0 };
   const tapes = join(folder, kind, "tapes");

@@ -10,7 +10,7 @@ import { root, tenon } from "./servers.ts";
 
 const example = join(root, "examples/shop/failing-order");
 
-/** Whether a text is as on the page, where `…` stands for anything. */
+/** Matches a text of the page, where `…` is any text. */
 const asWritten = (text: string) =>
   new RegExp(
     `^${text

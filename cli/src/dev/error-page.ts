@@ -72,7 +72,7 @@ function reload(known: string): string {
 `;
 }
 
-/** More of a page. */
+/** Optional parts of a page. */
 interface PageOptions {
   /** Styles besides those of all pages. */
   readonly style?: string;

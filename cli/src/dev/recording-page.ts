@@ -1,4 +1,4 @@
-/** The page of `tenon dev --recording`: a recorded request, step by step, and what the current sources make of it. */
+/** The page of `tenon dev --recording`: a recorded request, step by step, and the answer of the current sources to it. */
 import { basename } from "node:path";
 import { report } from "../commands/replay.ts";
 import type { Replayed } from "../replay/replayer.ts";
@@ -82,7 +82,7 @@ function select(number) {
 }
 function list() {
   const event = shown[current];
-  // A look for results that finds none has no text of its own.
+  // An event without a text, such as a look for results that finds none, has its kind as the text.
   shown = view.events.filter(({ kind, text }) => at("all").checked || (main.includes(kind) && kind !== text));
   at("steps").replaceChildren(...shown.map(({ kind, text }, n) => {
     const button = el("button", kind === text ? kind : text, "step " + (main.includes(kind) ? "" : "soft"));

@@ -7,7 +7,7 @@ import { TenonError } from "../errors.ts";
 export interface Place {
   /** As it was given. */
   readonly file: string;
-  /** From 1. */
+  /** Counts from 1. */
   readonly line: number;
 }
 
@@ -77,7 +77,7 @@ function inner(node: { type: string }): Node {
 interface Insertion {
   readonly at: number;
   readonly put: string;
-  /** Where a bracket ends that the insertion opens. */
+  /** The end of a bracket that the insertion opens. */
   readonly end?: { readonly at: number; readonly put: string };
 }
 

@@ -17,7 +17,7 @@ export interface AtLine {
   readonly until: string;
   /** The line that was asked for, where it is another one. */
   readonly asked?: number;
-  /** How often the line was reached. */
+  /** The number of times that the line was reached. */
   readonly reached: number;
   /** The values by their expressions, in the order of the first hundred times. */
   readonly values: readonly Readonly<Record<string, unknown>>[];
@@ -35,7 +35,7 @@ interface Sent {
   readonly lines: Readonly<Record<string, number>>;
 }
 
-/** Near lines that are named. */
+/** The number of near lines that are named. */
 const NEAR = 5;
 
 /**
@@ -68,7 +68,7 @@ export async function replayUntil(tape: Buffer, view: TapeView, until: string, p
     const silent = view.isCut ? undefined : await replayer.against(tape, await builds.make({ isSilent: true }));
     let differs: Replayed | undefined;
     if (silent !== undefined && silent.verdict !== "same") {
-      // Without expressions: then it is the sources.
+      // If the replay without expressions differs alike, the sources have changed.
       differs = await replayer.against(tape, await builds.make({ isSilent: true, isBare: true }));
       if (expressions.length > 0 && withoutPlace(differs) !== withoutPlace(silent)) {
         throw new TenonError("USAGE", `--print must not change what the request does, and one of ${print} does`);
@@ -182,7 +182,7 @@ class Builds {
     return rm(this.#scratch, { recursive: true, force: true });
   }
 
-  /** What the probes have sent; undefined when they did not. */
+  /** The values that the probes have sent; undefined when they sent none. */
   sentIn(replayed: Replayed): Sent | undefined {
     if (replayed.verdict !== "asks") return undefined;
     const [, text] = replayed.found.replayed.split(`call ${this.#mark} `);

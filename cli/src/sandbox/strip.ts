@@ -23,7 +23,7 @@ export interface SyntaxProblem {
 
 /** The worker's first message. */
 interface Ready {
-  /** The file with the thread's processor time; undefined where the system does not tell it. */
+  /** The file with the thread's processor time; undefined where the system does not report it. */
   readonly schedstat: string | undefined;
   /** Processor time of the thread so far, in microseconds. */
   readonly total: number;
@@ -68,8 +68,8 @@ parentPort.on("message", (source) => {
 /** Processor time in milliseconds for one source, and the same again for each MiB. One MiB of plain functions takes some 80 ms. */
 const LIMIT = 250;
 
-/** Time in milliseconds for all of it, if other programs have the processors. The thread's start counts. */
-const PATIENCE = 30_000;
+/** Time in milliseconds for one source on a busy machine, with the start of the thread. */
+const TIMEOUT = 30_000;
 
 /** Characters of sources and results that are kept. */
 const KEPT = 8 << 20;
@@ -156,11 +156,11 @@ class Stripper {
     const waited = performance.now() - current.began;
     const used = this.#usedUs() ?? waited * 1000;
     // Refused without keeping the result: on a busy machine the next attempt may be in time.
-    if (used >= current.limitUs || waited > PATIENCE) this.#end("the source takes too long to parse", used, false);
+    if (used >= current.limitUs || waited > TIMEOUT) this.#end("the source takes too long to parse", used, false);
     else current.timer = setTimeout(() => this.#watch(), Math.max((current.limitUs - used) / 1000, 5));
   }
 
-  /** Processor time of the current source so far; undefined where the system does not tell it. */
+  /** Processor time of the current source so far; undefined where the system does not report it. */
   #usedUs(): number | undefined {
     const { schedstat, total } = this.#reported ?? { total: 0 };
     if (this.#reported === undefined) return 0;

@@ -10,7 +10,7 @@ export interface Probing {
   readonly mark: string;
   /** Calls into the component that the recording has. The values are sent after the last. */
   readonly entries: number;
-  /** Values are sent as soon as the line was reached so often. */
+  /** The values are sent when the line was reached this many times. */
   readonly most: number;
   /** True when nothing is sent, which shows that the probes change nothing. */
   readonly isSilent: boolean;
@@ -25,7 +25,7 @@ const { JSON, Object, Promise, String, encodeURIComponent } = globalThis;
 const MEMBERS = 40;
 const CHARACTERS = 1_000;
 const DEPTH = 6;
-/** Parts of all values of one time. */
+/** The most parts of all values of one time together. */
 const PARTS = 400;
 /** Times whose values are kept. */
 const KEPT = 100;
@@ -69,7 +69,7 @@ function thrown(error: unknown): string {
   }
 }
 
-/** A value as JSON has it. In angle brackets is what JSON has not. */
+/** Converts a value to JSON. Values that JSON lacks are texts in angle brackets. */
 function plain(value: unknown, left: { parts: number }, above: readonly unknown[]): unknown {
   if (left.parts-- <= 0) return "<…>";
   if (typeof value === "string") return value.length > CHARACTERS ? `${value.slice(0, CHARACTERS)}<…>` : value;

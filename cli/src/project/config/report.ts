@@ -3,7 +3,7 @@ import { codeFrame } from "../../build/code-frame.ts";
 import { TenonError } from "../../errors.ts";
 import type { Span } from "./toml.ts";
 
-/** The shown part of a problem's line: all of it, all but the texts behind the key, or its place alone. */
+/** The shown part of a problem's line: all of it, all but the texts after the key, or its place alone. */
 export type Shown = "line" | "key" | "place";
 
 /** Gathers the problems of a file, so that all are reported at once. */
