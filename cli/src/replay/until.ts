@@ -7,6 +7,7 @@ import type { Probes } from "../build/bundle.ts";
 import { systemReason, TenonError } from "../errors.ts";
 import { type Project, requireProject } from "../project/project.ts";
 import { Terminal } from "../terminal.ts";
+import { visible } from "../visible.ts";
 import { expressionsOf, type Place, placeOf, probed } from "./probes.ts";
 import { type Replayed, Replayer } from "./replayer.ts";
 import type { TapeView } from "./tapes.ts";
@@ -52,7 +53,7 @@ export async function replayUntil(tape: Buffer, view: TapeView, until: string, p
   if (view.module !== project.config.project.name) {
     throw new TenonError(
       "USAGE",
-      `the recording must be of this project, ${project.config.project.name}: it is of the module ${view.module}`,
+      `the recording must be of this project, ${project.config.project.name}: it is of the module ${visible(view.module)}`,
       "go to the folder of its project",
     );
   }
