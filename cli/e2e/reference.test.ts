@@ -19,6 +19,7 @@ test("is one page and what it loads, below /docs", () => {
   const pages = referencePage({ title: "A </title><script>", specUrl });
   expect(pages.map(({ path }) => path)).toEqual([
     "/docs",
+    "/docs/",
     "/docs/page.js",
     "/docs/swagger-ui-bundle.js",
     "/docs/swagger-ui.css",

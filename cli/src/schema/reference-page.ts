@@ -26,13 +26,15 @@ const assets = [
 ] as const;
 
 /**
- * Returns the reference of an API for `tenon dev`: a page at `/docs`, and its files below. The viewer is Swagger UI,
+ * Returns the reference of an API for `tenon dev`: a page at `/docs` and `/docs/`, and its files below. The viewer is Swagger UI,
  * which is part of this package. Nothing is loaded from elsewhere.
  */
 export function referencePage(reference: ReferenceContent): ServedPage[] {
   const folder = viewerFolder();
+  const page = { contentType: "text/html; charset=utf-8", body: html(reference) };
   return [
-    { path: "/docs", contentType: "text/html; charset=utf-8", body: html(reference) },
+    { path: "/docs", ...page },
+    { path: "/docs/", ...page },
     { path: "/docs/page.js", contentType: "text/javascript; charset=utf-8", body: script(reference) },
     ...assets.map(([file, contentType]) => ({
       path: `/docs/${file}`,
