@@ -42,6 +42,14 @@ it("reads tags and the deprecation", () => {
     tags: ["Orders", "More words"],
     deprecated: true,
   });
+  expect(parseDocComment("* Old. @tag Orders @deprecated since 2 @tag More words ")).toEqual({
+    summary: "Old.",
+    tags: ["Orders", "More words"],
+    deprecated: true,
+  });
+  expect(parseDocComment("* Mail `@tag`s to @tenon.\n * @example f() // Old. @deprecated\n ")).toEqual({
+    summary: "Mail `@tag`s to @tenon.",
+  });
   expect(parseDocComment("* @deprecated ")).toEqual({ summary: "", deprecated: true });
   expect(parseDocComment("* @example x ")).toBeUndefined();
 });

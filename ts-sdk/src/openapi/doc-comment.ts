@@ -16,15 +16,14 @@ export type DocComments = ReadonlyMap<string, DocComment>;
  * Parses a doc comment: its first paragraph, on one line, is the summary. The rest up to the first block tag such as
  * `@example` is the description, which keeps its lines (it is Markdown).
  *
- * `@tag Orders` and `@deprecated` are read as well.
+ * `@tag Orders` and `@deprecated` are read as well. They may follow text on its line, as in TypeScript.
  *
  * @param comment the text between the delimiters of a block comment, including its own leading asterisk
  */
 export function parseDocComment(comment: string): DocComment | undefined {
-  const lines = linesOf(comment);
-  const end = firstTag(lines) ?? lines.length;
-  const text = plainLinks(lines.slice(0, end).join("\n")).trim();
-  const marks = marksOf(lines.slice(end));
+  const { prose, block } = divide(linesOf(comment));
+  const text = plainLinks(prose.join("\n")).trim();
+  const marks = marksOf(block);
   if (text === "") return Object.keys(marks).length === 0 ? undefined : { summary: "", ...marks };
   const [first = "", ...rest] = text.split(/\n[ \t]*\n/);
   const summary = first.replace(/\s+/g, " ").trim();
@@ -32,10 +31,14 @@ export function parseDocComment(comment: string): DocComment | undefined {
   return { summary, ...(description === "" ? {} : { description }), ...marks };
 }
 
+/** The space before a tag that is read, within a line. */
+const beforeMark = /\s+(?=@(?:tag|deprecated)(?:\s|$))/;
+
 /** The tags and the deprecation among the block tags. */
 function marksOf(lines: readonly string[]): Pick<DocComment, "tags" | "deprecated"> {
-  const tags = lines.flatMap((line) => /^\s*@tag\s+(.*\S)/.exec(line)?.[1] ?? []);
-  const isDeprecated = lines.some((line) => /^\s*@deprecated\b/.test(line));
+  const marks = lines.flatMap((line) => (/^\s*@(?:tag|deprecated)\b/.test(line) ? line.trim().split(beforeMark) : []));
+  const tags = marks.flatMap((mark) => /^@tag\s+(.+)/.exec(mark)?.[1] ?? []);
+  const isDeprecated = marks.some((mark) => /^@deprecated\b/.test(mark));
   return { ...(tags.length === 0 ? {} : { tags }), ...(isDeprecated ? { deprecated: true } : {}) };
 }
 
@@ -54,19 +57,21 @@ function linesOf(comment: string): string[] {
 }
 
 /**
- * The line of the first block tag. A fenced code block (CommonMark, section 4.5) has none: `@` begins a decorator
- * there.
+ * Divides the lines before the first block tag. A fenced code block (CommonMark, section 4.5) has none: `@` begins a
+ * decorator there.
  */
-function firstTag(lines: readonly string[]): number | undefined {
+function divide(lines: readonly string[]): { readonly prose: readonly string[]; readonly block: readonly string[] } {
   let fence: string | undefined;
   for (const [i, line] of lines.entries()) {
     const [, mark] = /^\s*(`{3,}(?=[^`]*$)|~{3,})/.exec(line) ?? [];
     if (fence === undefined) {
-      if (/^\s*@\w/.test(line)) return i;
+      const tag = /^\s*@\w/.test(line) ? 0 : line.search(beforeMark);
+      if (tag >= 0 && mark === undefined)
+        return { prose: [...lines.slice(0, i), line.slice(0, tag)], block: [line.slice(tag), ...lines.slice(i + 1)] };
       fence = mark;
     } else if (mark?.startsWith(fence) && line.trim() === mark) fence = undefined;
   }
-  return undefined;
+  return { prose: lines, block: [] };
 }
 
 /** Replaces `{@link User}` and `{@link User | a user}`, which mean nothing outside the source. */
