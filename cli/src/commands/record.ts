@@ -81,7 +81,9 @@ async function show(path: string | undefined, options: Options): Promise<void> {
 
 /** The lines of a recording, whose texts may be a stranger's. */
 export function viewLines(view: TapeView): string[] {
-  return [line(view), ...view.events.map(({ kind, text }) => `  ${kind}: ${text}`)].map(visible);
+  // A look for results that finds none has no text of its own.
+  const events = view.events.filter(({ kind, text }) => kind !== "result of a call" || kind !== text);
+  return [line(view), ...events.map(({ text }) => `  ${text}`)].map(visible);
 }
 
 /** A recording in a line. */

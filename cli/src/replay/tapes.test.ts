@@ -33,7 +33,8 @@ const escapes = "\x1b]0;owned\x07\x1b[2J\n1.tape: same\u202e\x9b";
 test("texts of a recording send a terminal no escapes and forge no line", () => {
   const head = { module: escapes, requestId: escapes, time: 0, durationMs: 1, status: 200, kept: "share" };
   const rest = { component: "", memory: null, masked: [escapes], isCut: false };
-  const shown = viewLines({ ...head, ...rest, events: [{ kind: "request", text: escapes }] } as TapeView);
+  const empty = { kind: "result of a call", text: "result of a call" };
+  const shown = viewLines({ ...head, ...rest, events: [{ kind: "request", text: escapes }, empty] } as TapeView);
   const part = `header ${escapes}`;
   const change = { part, recorded: escapes, replayed: null };
   const found = { event: 1, recorded: escapes, replayed: escapes, part, after: escapes, place: escapes, isNew: true };
@@ -44,6 +45,7 @@ test("texts of a recording send a terminal no escapes and forge no line", () => 
     report(escapes, { verdict: "differs", comparedMemory: true, found }),
   ].flat();
   for (const line of [...shown, ...reports]) expect(line.replaceAll("\n    ", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
-  expect(shown[1]).toBe(String.raw`  request: \u{1b}]0;owned\u{7}\u{1b}[2J
+  expect(shown).toHaveLength(2);
+  expect(shown[1]).toBe(String.raw`  \u{1b}]0;owned\u{7}\u{1b}[2J
     1.tape: same\u{202e}\u{9b}`);
 });
