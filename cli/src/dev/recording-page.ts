@@ -31,9 +31,9 @@ export function recordingPage(file: string, view: TapeView, compared: Compared |
 }
 
 function outcomeLines(compared: Compared): string[] {
-  if ("failure" in compared) return ["cannot be compared", `  ${compared.failure}`];
+  if ("failure" in compared) return ["cannot be compared", compared.failure];
   const [first = "", ...rest] = report("", compared);
-  return [first.replace(/^: /, ""), ...rest];
+  return [first.replace(/^: /, ""), ...rest.map((line) => line.replace(/^ {2}/, ""))];
 }
 
 const content = [
@@ -85,7 +85,7 @@ function list() {
   // An event without a text, such as a look for results that finds none, has its kind as the text.
   shown = view.events.filter(({ kind, text }) => at("all").checked || (main.includes(kind) && kind !== text));
   at("steps").replaceChildren(...shown.map(({ kind, text }, n) => {
-    const button = el("button", kind === text ? kind : text, "step " + (main.includes(kind) ? "" : "soft"));
+    const button = el("button", kind === text ? kind : text, "step " + (main.includes(kind) && kind !== text ? "" : "soft"));
     button.type = "button";
     button.addEventListener("click", () => select(n));
     const item = document.createElement("li");
@@ -113,7 +113,7 @@ main { max-width: 80rem; }
 button { font: inherit; color: inherit; background: var(--card); border: 1px solid var(--line); border-radius: 6px; padding: .15rem .75rem; cursor: pointer; }
 button:disabled { opacity: .5; cursor: default; }
 :focus-visible { outline: 2px solid #2563eb; outline-offset: 1px; }
-.steps { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 1rem; align-items: start; }
+.steps { margin-bottom: 1rem; display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 1rem; align-items: start; }
 @media (max-width: 45rem) { .steps { grid-template-columns: minmax(0, 1fr); } }
 ol { margin: 0; padding: 0; list-style: none; max-height: 70vh; overflow-y: auto; }
 .step { display: block; width: 100%; text-align: left; border: 0; border-radius: 0; border-left: 3px solid transparent; background: none; overflow: hidden;
