@@ -23,8 +23,6 @@ export interface FoundApp {
   readonly file: string;
   /** The name of the export. */
   readonly name: string;
-  /** True when the module starts a server of Node as well. */
-  readonly isServer: boolean;
 }
 
 const usual = ["src/index", "src/app", "src/worker", "src/server", "src/main", "index", "app", "worker", "server"];
@@ -88,8 +86,7 @@ const textOf = (file: string, sources: readonly Source[]) => sources.find((sourc
 /** The export of a module that answers requests. */
 export function appOf({ file, text }: Source): FoundApp | undefined {
   const code = text.replace(/\/\*[\s\S]*?\*\/|^[ \t]*\/\/.*$/gm, "");
-  const isServer = SERVES.test(code);
-  const found = (name: string) => ({ file, name, isServer });
+  const found = (name: string) => ({ file, name });
   if (/^[ \t]*export\s+default\b/m.test(code) || /^[ \t]*export\s*\{[^}]*\bas\s+default\b/m.test(code)) {
     // Classes of Workers, such as `WorkerEntrypoint`, and pages of frameworks are no apps.
     if (/^[ \t]*export\s+default\s+(?:abstract\s+)?class\b/m.test(code)) return undefined;
@@ -116,10 +113,16 @@ export function appOf({ file, text }: Source): FoundApp | undefined {
   return undefined;
 }
 
-/** Reports whether a module makes an app and keeps it to itself. */
-export function hidesApp(file: string, aliases: Readonly<Record<string, string>>): boolean {
-  const [source] = existsSync(file) ? sourcesFrom(file, aliases) : [];
-  return source !== undefined && MAKES_APP.test(source.text);
+/** Returns the first module that makes an app and keeps it to itself, and whether it also starts a server. */
+export function hiddenApp(
+  started: readonly string[],
+  aliases: Readonly<Record<string, string>>,
+): { readonly file: string; readonly isServer: boolean } | undefined {
+  for (const file of started) {
+    const [source] = existsSync(file) ? sourcesFrom(file, aliases) : [];
+    if (source !== undefined && MAKES_APP.test(source.text)) return { file, isServer: SERVES.test(source.text) };
+  }
+  return undefined;
 }
 
 /** Returns the specifier with which a module in `folder` imports a file. */

@@ -144,7 +144,14 @@ test("without an app, it says where it looked", () => {
     "no module exports an app that speaks fetch, such as one of Hono; looked at src/index.ts",
   );
   const serving = `${hono}import { serve } from "@hono/node-server";\nserve(app);\n`;
-  expect(none({ "package.json": "{}", "src/index.ts": serving })).toThrow(
-    "src/index.ts makes an app and does not export it",
-  );
+  for (const [source, hint] of [
+    [hono, "add `export default app;` to it"],
+    [serving, "move the app into a module of its own, such as src/app.ts"],
+  ] as const)
+    expect(none({ "package.json": "{}", "src/index.ts": source })).toThrow(
+      expect.objectContaining({
+        message: "src/index.ts makes an app and does not export it",
+        hint: expect.stringContaining(hint),
+      }),
+    );
 });

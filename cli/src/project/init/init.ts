@@ -7,7 +7,7 @@ import { dependencySpecs } from "../dependency-specs.ts";
 import { projectNameProblem } from "../name.ts";
 import { configFile } from "../project.ts";
 import { readPackage, readTsConfig, readWrangler, type TsConfig } from "./files.ts";
-import { appOf, type FoundApp, findApp, hidesApp, type Manifest, specifierOf, startedModules } from "./find-app.ts";
+import { appOf, type FoundApp, findApp, hiddenApp, type Manifest, specifierOf, startedModules } from "./find-app.ts";
 import {
   bindingsOf,
   drizzleFolder,
@@ -136,7 +136,7 @@ function appIn(
   const own = handler === undefined ? undefined : sourcesFrom(handler, aliases)[0];
   const found = (own && appOf(own)) ?? findApp(started, aliases);
   if (found !== undefined) return found;
-  const hidden = started.find((file) => hidesApp(file, aliases));
+  const hidden = hiddenApp(started, aliases);
   const shown = started
     .map((file) => relative(folder, file))
     .slice(0, 4)
@@ -144,8 +144,10 @@ function appIn(
   if (hidden !== undefined)
     throw new TenonError(
       "NO_PROJECT",
-      `${relative(folder, hidden)} makes an app and does not export it`,
-      "add `export default app;` to it, or move the app into a module of its own that the server imports; then run tenon init again",
+      `${relative(folder, hidden.file)} makes an app and does not export it`,
+      hidden.isServer
+        ? "move the app into a module of its own, such as src/app.ts, which exports it and which the server imports; then run tenon init again"
+        : "add `export default app;` to it; then run tenon init again",
     );
   throw new TenonError(
     "NO_PROJECT",
@@ -161,7 +163,7 @@ function appAt(folder: string, entry: string, aliases: Readonly<Record<string, s
   const problem = entryProblem(relative(folder, file).replaceAll("\\", "/"));
   if (problem !== undefined) throw new TenonError("USAGE", `--entry ${path} ${problem}`);
   const [source] = sourcesFrom(file, aliases);
-  return (source && appOf(source)) ?? { file, name: "default", isServer: false };
+  return (source && appOf(source)) ?? { file, name: "default" };
 }
 
 function configText(

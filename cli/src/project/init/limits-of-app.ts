@@ -16,7 +16,7 @@ const orms =
 const packages: readonly (readonly [name: RegExp, problem: string])[] = [
   [
     /^@hono\/node-server$/,
-    "starts a server of Node, which a component cannot; `tenon dev` and `tenon run` serve the app instead",
+    "starts a server of Node, so the build fails: move the app into a module of its own, and import that one in src/handler.ts",
   ],
   [
     /^(?:express|fastify|koa|@hapi\/hapi|restify|polka|@nestjs\/core)$/,
