@@ -60,6 +60,9 @@ test("tenon eval fails with the place, the limit, or the wrong usage", { timeout
   expect(wrong.stderr).toContain("error: wrong.ts:2:7: RangeError: no");
   const limited = run(["-e", "for (;;);", "--cpu-ms", "30"]);
   expect(limited).toMatchObject({ status: 1, stderr: expect.stringContaining("cpuMs: ") });
+  expect(limited.stderr).toContain("hint: --cpu-ms <n> sets the limit, which is 1000 by default");
+  const refused = run(["-e", "await fetch('http://example.com')"]);
+  expect(refused.stderr).toContain("hint: --allow <host> lets the script fetch from a host");
   for (const args of [
     [],
     ["absent.ts"],

@@ -115,7 +115,7 @@ function print(done: Evaluated, name: string, isWhole: boolean, terminal: Termin
     return;
   }
   for (const { message } of done.logs) process.stderr.write(`${message}\n`);
-  if (!done.ok) terminal.failure(printable(describe(done.error, name)));
+  if (!done.ok) terminal.failure(printable(describe(done.error, name)), hintOf(done.error));
   else if (done.value !== undefined) process.stdout.write(`${json(done.value, 2)}\n`);
 }
 
@@ -130,6 +130,14 @@ function json(value: unknown, indent?: number): string {
     each instanceof Uint8Array ? Buffer.from(each).toString("base64") : each;
   const text = JSON.stringify(value, bytesAsText, indent);
   return text.replace(/[\x7f-\x9f]/g, (control) => `\\u00${control.charCodeAt(0).toString(16)}`);
+}
+
+/** Names the option that changes a reached limit, or that lets the script reach a host. */
+function hintOf({ limit, message }: EvaluationError): string | undefined {
+  const name = limitNames.find((each) => each === limit);
+  if (name !== undefined)
+    return `${limits[name][0]} sets the limit, which is ${sandboxLimits[name].default} by default`;
+  return message.includes("`outbound.allow`") ? "--allow <host> lets the script fetch from a host" : undefined;
 }
 
 function describe(error: EvaluationError, file: string): string {
