@@ -32,7 +32,7 @@ describeWith("chromium", "the page of tools", () => {
     page.on("pageerror", (error) => complaints.push(String(error)));
     page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
     await page.goto(`${url}/tools`);
-    await page.getByText("1 tools at POST").waitFor();
+    await page.getByText("1 tool at POST").waitFor();
     await page.locator("#headers").fill("authorization: Bearer mine");
     await page.getByText("greet", { exact: true }).click();
     await page.getByText("Greets <b>somebody</b>.").waitFor();
@@ -41,7 +41,7 @@ describeWith("chromium", "the page of tools", () => {
     await page.getByText('"Grace and Ada"').waitFor();
     const clients = (await page.locator("#clients").textContent()) ?? "";
     expect(clients).toContain(`claude mcp add --transport http tools ${url}/run/tools/mcp`);
-    expect(clients).toContain(at);
+    expect(clients).toContain(`"--no",\n        "--prefix",\n        ${JSON.stringify(at)}`);
     expect(complaints).toEqual([]);
   });
 

@@ -44,7 +44,8 @@ function html(): string {
       code, pre, textarea { font: 13px/1.45 ui-monospace, monospace; }
       p { white-space: pre-line; }
       pre { background: #8882; border-radius: 6px; overflow: auto; overflow-wrap: anywhere; padding: 0.75rem; white-space: pre-wrap; }
-      textarea { box-sizing: border-box; width: 100%; }
+      pre:empty { display: none; }
+      textarea { border: 1px solid #8886; border-radius: 6px; box-sizing: border-box; padding: 0.5rem; width: 100%; }
       .hint { color: #888; font-size: 0.85em; margin-left: 0.5em; }
       .error { border-left: 4px solid #c33; }
     </style>
@@ -52,12 +53,14 @@ function html(): string {
   <body>
     <h1>Tools</h1>
     <p id="state">Asking the module …</p>
-    <label>Headers of each call, one a line<br />
-      <textarea id="headers" rows="2" placeholder="authorization: Bearer …"></textarea>
-    </label>
-    <div id="tools"></div>
-    <h2>Clients</h2>
-    <div id="clients"></div>
+    <div id="served">
+      <label>Headers of each call, one a line<br />
+        <textarea id="headers" rows="2" placeholder="authorization: Bearer …"></textarea>
+      </label>
+      <div id="tools"></div>
+      <h2>Clients</h2>
+      <div id="clients"></div>
+    </div>
     <script src="${toolsPath}/page.js"></script>
   </body>
 </html>
@@ -69,6 +72,7 @@ interface Element {
   textContent: string;
   value: string;
   className: string;
+  hidden: boolean;
   rows: number;
   append(...children: readonly (Element | string)[]): void;
   addEventListener(type: string, listener: () => void): void;
@@ -190,12 +194,13 @@ function page(name: string, folder: string): void {
       if (nextCursor === undefined) break;
       params = { cursor: nextCursor };
     }
-    at("state").textContent = `${all.length} tools at POST ${location.origin}${url}`;
+    at("state").textContent = `${all.length} ${all.length === 1 ? "tool" : "tools"} at POST ${location.origin}${url}`;
     at("tools").append(...all.map(show));
   }
 
   const full = location.origin + url;
-  const program = { command: "npx", args: ["tenon", "mcp", "--project", folder] };
+  // A client starts it in any folder, where npx alone would install whatever has that name.
+  const program = { command: "npx", args: ["--no", "--prefix", folder, "tenon", "mcp", "--project", folder] };
   const json = (value: object) => JSON.stringify(value, null, 2);
   const clients: readonly (readonly [string, string])[] = [
     ["Claude Code", `claude mcp add --transport http ${name} ${full}`],
@@ -209,9 +214,10 @@ function page(name: string, folder: string): void {
   ];
   for (const [title, text] of clients) at("clients").append(make("h3", title), make("pre", text));
   list().catch((error: Error) => {
-    at("state").textContent =
-      error.message === "404"
-        ? "The module has no tools: routes(…, { mcp: {} }) serves its routes as tools."
-        : `The module does not list its tools: ${error.message}`;
+    const isAbsent = error.message === "404";
+    at("served").hidden = isAbsent;
+    at("state").textContent = isAbsent
+      ? "The module has no tools: routes(…, { mcp: {} }) serves its routes as tools."
+      : `The module does not list its tools: ${error.message}`;
   });
 }
