@@ -82,6 +82,29 @@ test("a request is recorded, shown, replayed, compared and exported", async () =
   const damaged = command("replay", "damaged.tape");
   expect([damaged.status, damaged.stderr]).toEqual([2, expect.stringContaining("its checksum does not match")]);
 
+  // Beside others it is reported, and the others are replayed.
+  await writeFile(join(recordings, "0-damaged.tape"), bytes);
+  await mkdir(join(recordings, "1-folder.tape"));
+  for (const args of [[], ["--module", hello], ["--against", hello]]) {
+    const all = command("replay", "recordings", ...args);
+    const [first, why, ...rest] = all.stdout.split("\n");
+    expect([first, rest.at(-2), all.status]).toEqual(["0-damaged.tape: cannot be replayed", `${files[0]}: same`, 1]);
+    expect(why).toContain("its checksum does not match");
+    expect(all.stderr).toContain("1 same, 0 different");
+    expect(all.stderr).toContain(", 2 cannot be replayed");
+  }
+  const [failed] = command("replay", "recordings", "--json").stdout.split("\n");
+  expect(JSON.parse(failed as string)).toMatchObject({
+    verdict: "failed",
+    failure: expect.stringContaining("checksum"),
+  });
+  const list = command("record", "show");
+  expect([list.stdout.split("\n").length, list.status]).toEqual([4, 1]);
+  expect(command("record", "export", "recorded-1", "-o", "sent.tape").status).toBe(0);
+  // A build that cannot be loaded is no failure of the recordings.
+  expect(command("replay", "recordings", "--against", "none.wasm")).toMatchObject({ stdout: "" });
+  await rm(join(recordings, "1-folder.tape"), { recursive: true });
+
   expect(command("record", "prune", "--max-bytes", "0").status).toBe(0);
   expect((await readdir(recordings)).filter((name) => name.endsWith(".tape"))).toEqual([]);
 });

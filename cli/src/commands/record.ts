@@ -1,7 +1,7 @@
 import { rename, rm, writeFile } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
-import { systemReason, TenonError } from "../errors.ts";
+import { exitCode, systemReason, TenonError } from "../errors.ts";
 import { fromNative, native } from "../native.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
 import { defaultConfig } from "../project/config.ts";
@@ -63,7 +63,7 @@ function add(command: Command, description: string): Command {
 }
 
 async function show(path: string | undefined, options: Options): Promise<void> {
-  const { headOf, tapeBytes, tapeFiles, viewOf } = await import("../replay/tapes.ts");
+  const { headIn, tapeBytes, tapeFiles, viewOf } = await import("../replay/tapes.ts");
   const at = path ?? (await folderOfProject()).folder;
   const files = await tapeFiles(at);
   if (files.length === 1 && files[0] === at) {
@@ -73,9 +73,14 @@ async function show(path: string | undefined, options: Options): Promise<void> {
     return;
   }
   for (const file of files) {
-    const head = headOf(await tapeBytes(file), file);
+    const head = await headIn(file);
+    const isRead = !("failure" in head);
+    if (!isRead) process.exitCode = exitCode.failed;
     if (options.json) print({ file, ...head });
-    else process.stdout.write(`${visible(`${basename(file)}  ${line(head)}`)}\n`);
+    else
+      process.stdout.write(
+        `${visible(`${basename(file)}  ${isRead ? line(head) : `cannot be read: ${head.failure}`}`)}\n`,
+      );
   }
 }
 
@@ -102,12 +107,13 @@ async function prune(path: string | undefined, options: PruneOptions): Promise<v
 }
 
 async function exportTape(recording: string, options: ExportOptions): Promise<void> {
-  const { extension, headOf, tapeBytes, tapeFiles } = await import("../replay/tapes.ts");
+  const { extension, headIn, headOf, tapeBytes, tapeFiles } = await import("../replay/tapes.ts");
   const find = async () => {
     if (recording.endsWith(extension)) return recording;
     const { folder } = await folderOfProject();
     for (const file of await tapeFiles(folder)) {
-      if (headOf(await tapeBytes(file), file).requestId === recording) return file;
+      const head = await headIn(file);
+      if (!("failure" in head) && head.requestId === recording) return file;
     }
     throw new TenonError("USAGE", `${folder} has no recording of the request ${recording}`);
   };

@@ -1,10 +1,11 @@
 import { basename } from "node:path";
 import type { Command } from "commander";
-import { exitCode, TenonError } from "../errors.ts";
+import { exitCode, failureToTell, TenonError } from "../errors.ts";
 import { exitOnInterrupt } from "../lifecycle.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
 import { moduleName } from "../project/project.ts";
-import type { Change, Difference, Replayed } from "../replay/replayer.ts";
+import type { Change, Difference, NotReplayed, Replayed, Replayer } from "../replay/replayer.ts";
+import type { TapeHead } from "../replay/tapes.ts";
 import type { AtLine } from "../replay/until.ts";
 import { visible } from "../visible.ts";
 
@@ -16,8 +17,11 @@ interface Options extends CommonOptions {
   readonly json?: boolean;
 }
 
+/** The outcome for one recording. */
+type Outcome = Replayed | NotReplayed;
+
 /** The counts of a run, by verdicts. */
-type Counts = Record<Replayed["verdict"], number>;
+type Counts = Record<Outcome["verdict"], number>;
 
 /** `tenon replay`: runs recorded requests again, without a network. */
 export function replayCommand(program: Command): void {
@@ -52,40 +56,71 @@ export function replayCommand(program: Command): void {
       throw new TenonError("USAGE", "--print must have a line: give --until as well");
     if (options.until !== undefined) return printUntil(path, options.until, options);
     const terminal = terminalFor(options);
-    const { headOf, tapeBytes, tapeFiles } = await import("../replay/tapes.ts");
+    const { tapeFiles } = await import("../replay/tapes.ts");
     const { Replayer } = await import("../replay/replayer.ts");
     const replayer = new Replayer();
     let left = 0;
-    const counts: Counts = { same: 0, differs: 0, changed: 0, asks: 0 };
+    const counts: Counts = { same: 0, differs: 0, changed: 0, asks: 0, failed: 0 };
+    const files = await tapeFiles(path);
     try {
-      const files = await tapeFiles(path);
+      const given = options.against ?? options.module;
+      if (given !== undefined) await replayer.load(given);
       const module = options.against === undefined ? undefined : await comparedModule(files, options.against);
       for (const file of files) {
-        const bytes = await tapeBytes(file);
-        const head = headOf(bytes, file);
-        if (module !== undefined && head.module !== module) {
+        const { head, outcome } = await replayed(file, { replayer, options, module, isAlone: file === path });
+        if (outcome === undefined) {
           left++;
           continue;
         }
-        const replayed =
-          options.against === undefined
-            ? await replayer.replay(bytes, head.component, options.module)
-            : await replayer.against(bytes, options.against);
-        counts[replayed.verdict]++;
-        const { requestId, status } = head;
-        if (options.json) process.stdout.write(`${JSON.stringify({ file, requestId, status, ...replayed })}\n`);
-        else process.stdout.write(`${report(basename(file), replayed).join("\n")}\n`);
+        counts[outcome.verdict]++;
+        const { requestId, status } = head ?? {};
+        if (options.json) process.stdout.write(`${JSON.stringify({ file, requestId, status, ...outcome })}\n`);
+        else process.stdout.write(`${report(basename(file), outcome).join("\n")}\n`);
       }
     } finally {
       replayer.close();
     }
-    const { same, differs, changed, asks } = counts;
-    if (same + differs + changed + asks === 0) throw new TenonError("USAGE", `${path} has no recordings`);
+    const { same, differs, changed, asks, failed } = counts;
+    if (same + differs + changed + asks + failed === 0) throw new TenonError("USAGE", `${path} has no recordings`);
     const others = options.against === undefined ? "" : `, ${asks} asked for something new`;
+    const notReplayed = failed === 0 ? "" : `, ${failed} cannot be replayed`;
     const ofOthers = left === 0 ? "" : `; ${left} of other modules left out`;
-    terminal.note("Replay", `${same} same, ${differs + changed} different${others}${ofOthers}`);
-    if (differs + changed + asks > 0) process.exitCode = exitCode.failed;
+    terminal.note("Replay", `${same} same, ${differs + changed} different${others}${notReplayed}${ofOthers}`);
+    if (differs + changed + asks + failed > 0) process.exitCode = exitCode.failed;
   });
+}
+
+interface Run {
+  readonly replayer: Replayer;
+  readonly options: Options;
+  /** The module whose recordings are compared; undefined for all. */
+  readonly module: string | undefined;
+  /** True for a recording that was named itself, whose failure is that of the command. */
+  readonly isAlone: boolean;
+}
+
+/** Replays one recording. Its head is undefined when it cannot be read, and its outcome when it is of a module that is left out. */
+async function replayed(
+  file: string,
+  { replayer, options, module, isAlone }: Run,
+): Promise<{ readonly head?: TapeHead; readonly outcome?: Outcome }> {
+  const { headOf, tapeBytes } = await import("../replay/tapes.ts");
+  let head: TapeHead | undefined;
+  try {
+    const bytes = await tapeBytes(file);
+    head = headOf(bytes, file);
+    if (module !== undefined && head.module !== module) return { head };
+    const outcome =
+      options.against === undefined
+        ? await replayer.replay(bytes, head.component, options.module)
+        : await replayer.against(bytes, options.against);
+    return { head, outcome };
+  } catch (error) {
+    const failure = failureToTell(error);
+    if (isAlone || failure === undefined) throw error;
+    const outcome = { verdict: "failed", failure: failure.message } as const;
+    return head === undefined ? { outcome } : { head, outcome };
+  }
 }
 
 /**
@@ -94,9 +129,13 @@ export function replayCommand(program: Command): void {
  * @throws TenonError `USAGE` when none of several has the file's name
  */
 async function comparedModule(files: readonly string[], against: string): Promise<string | undefined> {
-  const { headOf, tapeBytes } = await import("../replay/tapes.ts");
+  const { headIn } = await import("../replay/tapes.ts");
   const modules = new Set<string>();
-  for (const file of files) modules.add(headOf(await tapeBytes(file), file).module);
+  for (const file of files) {
+    const head = await headIn(file);
+    // One that cannot be read is reported in its turn.
+    if (!("failure" in head)) modules.add(head.module);
+  }
   if (modules.size < 2) return undefined;
   const name = moduleName(against);
   if (modules.has(name)) return name;
@@ -156,12 +195,14 @@ function nearLine(near: readonly number[]): string {
 }
 
 /** The lines for one recording. Its file, its texts and its component may be a stranger's. */
-export function report(file: string, replayed: Replayed): string[] {
-  return linesOf(file, replayed).map(visible);
+export function report(file: string, outcome: Outcome): string[] {
+  return linesOf(file, outcome).map(visible);
 }
 
-function linesOf(file: string, replayed: Replayed): string[] {
+function linesOf(file: string, replayed: Outcome): string[] {
   switch (replayed.verdict) {
+    case "failed":
+      return [`${file}: cannot be replayed`, `  why  ${replayed.failure}`];
     case "same":
       return [`${file}: same`];
     case "changed":

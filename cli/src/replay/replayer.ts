@@ -38,6 +38,12 @@ export type Replayed = { readonly comparedMemory: boolean } & (
   | { readonly verdict: "changed"; readonly found: readonly Change[] }
 );
 
+/** A recording that cannot be replayed: it is damaged, its component is not there, or it needs more memory than the module may have. */
+export interface NotReplayed {
+  readonly verdict: "failed";
+  readonly failure: string;
+}
+
 /** Replays recordings, each component loaded once. */
 export class Replayer {
   readonly #runtimes = new Map<string, Promise<NativeRuntime>>();
@@ -67,14 +73,28 @@ export class Replayer {
     return this.#run(module, tape, true);
   }
 
+  /**
+   * Loads a component.
+   *
+   * @throws TenonError when it cannot be loaded
+   */
+  async load(file: string): Promise<void> {
+    await this.#loaded(file);
+  }
+
   close(): void {
     for (const runtime of this.#runtimes.values()) runtime.then((loaded) => loaded.release()).catch(() => {});
   }
 
   async #run(file: string, tape: Buffer, isOther: boolean): Promise<Replayed> {
+    const runtime = await this.#loaded(file);
+    return JSON.parse(await fromNative(runtime.replay(name, tape, isOther))) as Replayed;
+  }
+
+  #loaded(file: string): Promise<NativeRuntime> {
     const runtime = this.#runtimes.get(file) ?? load(file);
     this.#runtimes.set(file, runtime);
-    return JSON.parse(await fromNative((await runtime).replay(name, tape, isOther))) as Replayed;
+    return runtime;
   }
 
   /** The components of the project, by their digests. */

@@ -1,7 +1,7 @@
 /** Recordings of requests: their files, and what the addon knows of them. */
 import { constants, open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { systemReason, TenonError } from "../errors.ts";
+import { failureToTell, systemReason, TenonError } from "../errors.ts";
 import { native } from "../native.ts";
 import { visible } from "../visible.ts";
 
@@ -79,6 +79,17 @@ export async function tapeBytes(file: string): Promise<Buffer> {
 /** @throws TenonError `USAGE` when the bytes are not a recording */
 export function headOf(bytes: Buffer, file: string): TapeHead {
   return parsed(bytes, file, false) as TapeHead;
+}
+
+/** The head of a recording among others, or the reason why it cannot be read. */
+export async function headIn(file: string): Promise<TapeHead | { readonly failure: string }> {
+  try {
+    return headOf(await tapeBytes(file), file);
+  } catch (error) {
+    const failure = failureToTell(error);
+    if (failure === undefined) throw error;
+    return { failure: failure.message };
+  }
 }
 
 /** @throws TenonError `USAGE` when the bytes are not a recording */
