@@ -46,7 +46,7 @@ export function values(all: Values): void {
   reached.times++;
   if (reached.kept.length < KEPT) {
     const left = { parts: PARTS };
-    const shown: Record<string, unknown> = {};
+    const shown = members();
     for (const [name, value] of all) shown[name] = evaluated(value, left);
     reached.kept.push(shown);
   }
@@ -57,8 +57,22 @@ function evaluated(value: () => unknown, left: { parts: number }): unknown {
   try {
     return plain(value(), left, []);
   } catch (error) {
-    return `<${thrown(error)}>`;
+    return `<${short(thrown(error))}>`;
   }
+}
+
+/** An empty object that a program cannot change by the prototype of all objects, and that may have a member `__proto__`. */
+function members(): Record<string, unknown> {
+  return Object.create(null) as Record<string, unknown>;
+}
+
+/** A list that a program cannot change by the prototype of all lists. */
+function bare(list: unknown[]): unknown[] {
+  return Object.setPrototypeOf(list, null) as unknown[];
+}
+
+function short(text: string): string {
+  return text.length > CHARACTERS ? `${text.slice(0, CHARACTERS)}<…>` : text;
 }
 
 function thrown(error: unknown): string {
@@ -72,20 +86,20 @@ function thrown(error: unknown): string {
 /** Converts a value to JSON. Values that JSON lacks are texts in angle brackets. */
 function plain(value: unknown, left: { parts: number }, above: readonly unknown[]): unknown {
   if (left.parts-- <= 0) return "<…>";
-  if (typeof value === "string") return value.length > CHARACTERS ? `${value.slice(0, CHARACTERS)}<…>` : value;
+  if (typeof value === "string") return short(value);
   if (typeof value === "number")
     return Number.isFinite(value) && !Object.is(value, -0) ? value : `<${Object.is(value, -0) ? "-0" : value}>`;
   if (value === null || typeof value === "boolean") return value;
-  if (typeof value === "bigint") return `<${value}n>`;
-  if (typeof value === "function") return `<function ${value.name}>`;
-  if (typeof value !== "object") return `<${String(value)}>`;
+  if (typeof value === "bigint") return `<${short(String(value))}n>`;
+  if (typeof value === "function") return `<function ${short(String(value.name))}>`;
+  if (typeof value !== "object") return `<${short(String(value))}>`;
   if (above.includes(value)) return "<the same again>";
   if (above.length >= DEPTH) return "<…>";
   return ofObject(value, left, [...above, value]);
 }
 
 function ofObject(value: object, left: { parts: number }, above: readonly unknown[]): unknown {
-  if (value instanceof Error) return `<${thrown(value)}>`;
+  if (value instanceof Error) return `<${short(thrown(value))}>`;
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? "<an invalid date>" : value.toISOString();
   if (value instanceof Promise) return "<a promise>";
   if (ArrayBuffer.isView(value)) {
@@ -95,24 +109,28 @@ function ofObject(value: object, left: { parts: number }, above: readonly unknow
   }
   if (Array.isArray(value)) {
     const shown = value.slice(0, MEMBERS).map((each) => plain(each, left, above));
-    return value.length > MEMBERS ? [...shown, `<${value.length - MEMBERS} more>`] : shown;
+    return bare(value.length > MEMBERS ? [...shown, `<${value.length - MEMBERS} more>`] : shown);
   }
-  if (value instanceof Map) return { "<Map>": plain([...value].slice(0, MEMBERS + 1), left, above) };
-  if (value instanceof Set) return { "<Set>": plain([...value].slice(0, MEMBERS + 1), left, above) };
-  const shown: Record<string, unknown> = {};
-  const members = Object.entries(Object.getOwnPropertyDescriptors(value)).filter(([, { enumerable }]) => enumerable);
-  for (const [name, member] of members.slice(0, MEMBERS)) {
+  const shown = members();
+  if (value instanceof Map || value instanceof Set) {
+    const kind = value instanceof Map ? "<Map>" : "<Set>";
+    shown[kind] = plain([...value].slice(0, MEMBERS + 1), left, above);
+    return shown;
+  }
+  const all = Object.entries(Object.getOwnPropertyDescriptors(value)).filter(([, { enumerable }]) => enumerable);
+  for (const [name, member] of all.slice(0, MEMBERS)) {
     // Reading it would run code.
-    shown[name] = "value" in member ? plain(member.value, left, above) : "<a getter>";
+    shown[short(name)] = "value" in member ? plain(member.value, left, above) : "<a getter>";
   }
-  if (members.length > MEMBERS) shown["<more>"] = members.length - MEMBERS;
+  if (all.length > MEMBERS) shown["<more>"] = all.length - MEMBERS;
   return shown;
 }
 
 function send(): void {
   if (reached === undefined || settings === undefined || settings.isSilent) return;
   const { times, kept, lines } = reached;
-  const url = encodeURIComponent(JSON.stringify({ times, kept, lines }));
+  const sent = Object.assign(members(), { times, kept: bare([...kept]), lines });
+  const url = encodeURIComponent(JSON.stringify(sent));
   void (startCall as (call: object) => unknown)({ method: settings.mark, url, headers: [], timeoutMs: 0, maxBytes: 0 });
 }
 
@@ -135,7 +153,7 @@ export function watch<Exports extends object>(
       ? entry
       : (...args: never[]) => {
           if (isRehearsal(...args)) return entry(...args);
-          reached ??= { times: 0, kept: [], lines: {} };
+          reached ??= { times: 0, kept: [], lines: Object.create(null) as Record<number, number> };
           const answer = entry(...args);
           if (!(answer instanceof Promise)) {
             left();
