@@ -135,6 +135,8 @@ get("/a/:id/b", { response: User }, () => ok({ id: 1, name: "a" }));
 get("/a/:id", { path: { id: field.u32() } }, () => ok({}));
 // @ts-expect-error the rest is written {name*}
 get("/files/*", () => ok({}));
+// @ts-expect-error the rest of the path must be the last segment
+get("/{rest*}/tail", () => ok({}));
 // @ts-expect-error the rest is written {name*}
 get(["/files", "/files/*"], { deprecated: true }, () => ok({}));
 get("/v1/things:batch", () => ok({}));

@@ -55,11 +55,10 @@ export type PrefixRule<P extends string, F, Definitions> = [keyof F] extends [ne
         : { readonly error: `${Name & string} asks for another type of a placeholder; see group(prefix, (g) => …)` }
       : never
     : { readonly error: `the option "path" must have the placeholders of ${P}` };
-type PrefixError<P> = {
-  readonly error: P extends `${string}{${string}`
-    ? `the option "path" must have the placeholders of ${P & string}`
-    : Misspelled<P>;
-};
+/** Not one object type: the compiler would print this name in place of the text. */
+type PrefixError<P> = P extends `${string}{${string}`
+  ? { readonly error: `the option "path" must have the placeholders of ${P}` }
+  : { readonly error: Misspelled<P> };
 /** The values of a prefix's placeholders; unknown without any. */
 export type PrefixValues<F> = [keyof F] extends [never]
   ? unknown
@@ -137,7 +136,9 @@ type Misspelled<P> = P extends `${string}/:${infer Name}`
   ? `a placeholder must be written {${Segment<Name>}}`
   : P extends `${string}/*${string}`
     ? "the rest of a path must be written {name*}"
-    : never;
+    : P extends `${string}*}/${string}`
+      ? "the rest of the path must be the last segment"
+      : never;
 type Segment<Text> = Text extends `${infer First}/${string}` ? First : Text;
 
 /** The placeholders in a path as they are written. */
