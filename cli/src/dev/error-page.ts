@@ -80,7 +80,7 @@ interface PageOptions {
   readonly hasPolicy?: boolean;
 }
 
-const policy = `<meta http-equiv="content-security-policy" content="default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; base-uri 'none'; form-action 'none'">
+const policy = `<meta http-equiv="content-security-policy" content="default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'">
 `;
 
 /** Renders a page. The title and the content are markup, the name is a text. */
@@ -97,6 +97,7 @@ export function page(
 <meta charset="utf-8">
 ${hasPolicy ? policy : ""}<meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} · ${escapeHtml(name)}</title>
+<link rel="icon" href="data:,">
 <style>${style}${more}</style>
 </head>
 <body>

@@ -18,6 +18,7 @@ import { schemaFile } from "../schema/document.ts";
 import { referencePage } from "../schema/reference-page.ts";
 import type { Terminal } from "../terminal.ts";
 import { buildingPage, buildState, errorPage, mapPath, statePath } from "./error-page.ts";
+import { withWholeTexts } from "./map-texts.ts";
 import { listenNear } from "./ports.ts";
 import { recordingPath } from "./recording-page.ts";
 import { logRequests } from "./request-log.ts";
@@ -165,7 +166,7 @@ export class DevServer {
     await this.#load(this.#name, component);
     this.#hasBuild = true;
     this.runtime.setBuildError(this.#name, undefined);
-    const map = await readFile(`${component}.map`, "utf8");
+    const map = await withWholeTexts(await readFile(`${component}.map`, "utf8"), this.#project.folder);
     this.runtime.setPage(mapPath, { contentType: "application/json", body: map, unlisted: true });
     this.#setState(build);
   }
