@@ -109,8 +109,8 @@ function configuration(folder) {
   find: find.startsWith("^") ? new RegExp(find) : find, replacement }));
 export default {
   resolve: { alias },
-  test: { root: ${JSON.stringify(folder)}, setupFiles: [${JSON.stringify(start)}], testTimeout: 30_000, restoreMocks: true, include: ["*.test.ts"],
-   }
+  test: { root: ${JSON.stringify(folder)}, setupFiles: [${JSON.stringify(start)}], testTimeout: 60_000, hookTimeout: 60_000,
+    restoreMocks: true, include: ["*.test.ts"] }
 };
 `;
 }
