@@ -34,7 +34,22 @@ export function readPackage(folder: string): Manifest {
   const content = readJson(file);
   if (typeof content !== "object" || content === null || Array.isArray(content))
     throw new TenonError("CONFIG", "package.json must be a JSON object");
+  for (const [name, value] of Object.entries(content)) {
+    if (texts.has(name) && typeof value !== "string")
+      throw new TenonError("CONFIG", `"${name}" of package.json must be a string`);
+    if (records.has(name) && !isRecord(value))
+      throw new TenonError("CONFIG", `"${name}" of package.json must be an object of strings`);
+  }
   return content;
+}
+
+/** Members of `package.json` that are read, by their kinds. */
+const texts = new Set(["name", "version", "main", "module", "source", "type"]);
+const records = new Set(["scripts", "dependencies", "devDependencies"]);
+
+function isRecord(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  return Object.values(value).every((each) => typeof each === "string");
 }
 
 /** Reads the configuration of Wrangler. */
@@ -44,7 +59,7 @@ export function readWrangler(folder: string): Wrangler | undefined {
     if (!existsSync(path)) continue;
     const content = file.endsWith(".toml") ? readToml(path) : readJson(path);
     const { main, vars = {}, ...rest } = Object(content) as { main?: unknown; vars?: object };
-    const texts = Object.entries(vars).flatMap(([name, value]): [string, string][] =>
+    const texts = Object.entries(Object(vars)).flatMap(([name, value]): [string, string][] =>
       value === null ? [] : [[name, typeof value === "object" ? JSON.stringify(value) : String(value)]],
     );
     return {

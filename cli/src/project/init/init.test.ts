@@ -140,6 +140,13 @@ test("without an app, it says where it looked", () => {
   const none = (files: Readonly<Record<string, string>>) => () => initProject(project(files).folder, {});
   expect(none({})).toThrow("there is no package.json");
   expect(none({ "package.json": "[]" })).toThrow("package.json must be a JSON object");
+  for (const [content, why] of [
+    ['{ "main": 5 }', '"main" of package.json must be a string'],
+    ['{ "scripts": { "start": 5 } }', '"scripts" of package.json must be an object of strings'],
+    ['{ "dependencies": ["hono"] }', '"dependencies" of package.json must be an object of strings'],
+  ] as const) {
+    expect(none({ "package.json": content })).toThrow(why);
+  }
   expect(none({ "package.json": "{}", "src/index.ts": "console.log(1);\n" })).toThrow(
     "no module exports an app that speaks fetch, such as one of Hono; looked at src/index.ts",
   );
