@@ -182,7 +182,10 @@ impl Runtime {
                     let broken = direct::give(&mut instance, Given::Broken, head, limits);
                     if let Ok(Ok(Called::Whole(_))) = timeout(WIND_UP, broken).await {
                         module.take_back(instance).await;
+                    } else {
+                        drop(instance);
                     }
+                    // After the instance, so that whoever has the permit next finds a slot.
                     drop(permit);
                     arriving.leave().await;
                     return Err(problem);

@@ -25,13 +25,15 @@ const SCOPE: &str = match option_env!("TENON_SCOPE") {
 };
 
 /// Folders of the code that Tenon adds to a module, in a clone.
-const OF_TENON: [&str; 6] = [
+const OF_TENON: [&str; 7] = [
     "ts-sdk/dist/",
     "ts-sdk/src/",
     "guest/src/entry/",
     "guest/src/node/",
     "guest/src/platform/",
     "guest/src/polyfills/",
+    // The streams of the platform.
+    "node_modules/web-streams-polyfill/",
 ];
 
 /// Reports whether a source is in one of Tenon's packages.
@@ -289,11 +291,12 @@ mod tests {
     fn frames_of_tenon_are_known_by_their_files() {
         let folder = tempfile::tempdir().unwrap();
         let json = r#"{"sources":["../../src/a.ts","../../node_modules/@tenon/sdk/dist/app/app.js","../../../../ts-sdk/dist/a.js",
-            "tenon-entry","../../node_modules/tenon-like/a.js"],"mappings":"AAAA;ACAA;ACAA;ACAA;ACAA"}"#;
+            "tenon-entry","../../node_modules/tenon-like/a.js","../../node_modules/web-streams-polyfill/dist/ponyfill.mjs"],
+            "mappings":"AAAA;ACAA;ACAA;ACAA;ACAA;ACAA"}"#;
         std::fs::write(folder.path().join("app.wasm.map"), json).unwrap();
         let map = SourceMap::beside(&folder.path().join("app.wasm"));
         let is_of_tenon = |line| map.is_of_tenon(&format!("    at f (app.js:{line}:1)"));
-        assert_eq!([1, 2, 3, 4, 5, 9].map(is_of_tenon), [false, true, true, true, false, false]);
+        assert_eq!([1, 2, 3, 4, 5, 6, 9].map(is_of_tenon), [false, true, true, true, false, true, false]);
         assert!(map.is_of_tenon("    at map (native)"));
         assert!(!map.is_of_tenon("Error: at f (app.js:2:1)"));
     }

@@ -93,6 +93,26 @@ async fn bodies_that_arrive_for_one_module_leave_others_their_share() {
     assert!(open("b").await.is_some(), "beside {}", held.len());
 }
 
+/// A module that goes on after its client has stopped sending has no instance without a permit, for which another module would wait.
+#[tokio::test]
+async fn an_upload_that_was_given_up_leaves_its_slot_with_its_permit() {
+    let limits = Limits { body_timeout_ms: 300, ..limits() };
+    let (runtime, _folder) = runtime(&[("a.wasm", fixtures::insatiable())], limits).await.unwrap();
+    let body = StreamBody::new(stream::pending::<Result<Frame<Bytes>, Infallible>>());
+    let request = Request::post("/run/a/").header("host", "example.test").body(body).unwrap();
+    let upload = tokio::spawn({
+        let runtime = runtime.clone();
+        async move { runtime.handle(request).await.status() }
+    });
+    until(|| runtime.shared.engine.slots.taken() == 1).await;
+    while !upload.is_finished() {
+        let has_permit = runtime.shared.admission.free() < PERMITS as usize;
+        assert!(has_permit || runtime.shared.engine.slots.taken() == 0);
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    assert_eq!(upload.await.unwrap(), 408);
+}
+
 /// Runtimes have permits of their own, such as the sandboxes of a process.
 #[tokio::test]
 async fn streams_of_one_runtime_take_no_permit_of_another() {
