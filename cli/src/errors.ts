@@ -48,12 +48,13 @@ export type ErrorCode =
 export class TenonError extends Error {
   override readonly name = "TenonError";
   readonly code: ErrorCode;
-  readonly hint: string | undefined;
+  /** Absent when there is none, so that Node prints none. */
+  declare readonly hint?: string;
 
   constructor(code: ErrorCode, message: string, hint?: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
     this.code = code;
-    this.hint = hint;
+    if (hint !== undefined) this.hint = hint;
   }
 }
 
