@@ -23,16 +23,25 @@ export interface Difference {
   readonly isNew: boolean;
 }
 
-/** A difference of two answers. */
+/** A difference of another build. */
 export interface Change {
-  /** `status`, `header <name>`, `body …`, or the JSON pointer of a member. */
+  /**
+   * `status`, `header <name>`, `body …`, or the JSON pointer of a member; `call <number>` and `result of call <number>` of those that the
+   * other build does not ask for; `log line <number>`.
+   */
   readonly part: string;
   readonly recorded: string | null;
   readonly replayed: string | null;
 }
 
-/** The outcome of a replay. */
-export type Replayed = { readonly comparedMemory: boolean } & (
+/** A line of a guest's log. */
+export interface LogLine {
+  readonly isError: boolean;
+  readonly text: string;
+}
+
+/** The outcome of a replay. Another build's has its log. */
+export type Replayed = { readonly comparedMemory: boolean; readonly log?: readonly LogLine[] } & (
   | { readonly verdict: "same" }
   | { readonly verdict: "differs" | "asks"; readonly found: Difference }
   | { readonly verdict: "changed"; readonly found: readonly Change[] }

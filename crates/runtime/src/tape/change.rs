@@ -7,7 +7,7 @@ use serde_json::Value;
 use tenon_tape::{Event, Field, Response};
 
 /// The most that are described.
-const MOST: usize = 20;
+pub(super) const MOST: usize = 20;
 
 /// The longest value that is shown.
 const SHOWN: usize = 120;

@@ -5,15 +5,17 @@
 
 use std::collections::VecDeque;
 
-use tenon_tape::{BEGIN, BROKEN, CANCEL, END, Event, MAX_BYTES, NEXT, PIECE, Request, Response};
+use http::StatusCode;
+use tenon_tape::{BEGIN, BROKEN, CANCEL, END, Event, MAX_BYTES, NEXT, PIECE, Request, Response, Tape};
 
 use super::change::{Change, changes};
 use crate::instance::call::direct::{WAITS, is_streamed, wants_whole};
 
 /// The calls into a guest, and its answer so far.
 pub(super) struct Exchange {
-    /// The next call; none when there is no other.
-    next: Option<Request>,
+    /// The first call; none once it was made.
+    first: Option<Request>,
+    wants: Wants,
     /// Pieces of the request's body that the guest has not got. None is a pause.
     pieces: VecDeque<Option<Vec<u8>>>,
     /// The call after the last piece; none once it was made.
@@ -31,22 +33,26 @@ struct Answer {
     failed: Option<Event>,
     /// True when the host did not want the rest.
     is_cancelled: bool,
+    /// True when nobody waited for it.
+    is_unknown: bool,
 }
 
 /// The next thing that a guest asks for after a call.
+#[derive(Clone, Copy, Default)]
 enum Wants {
     /// More of the request's body: the next piece, or all of it.
     Body(bool),
     /// To be asked for the next piece.
     Next,
+    #[default]
     Nothing,
 }
 
 impl Exchange {
-    pub(super) fn new(events: &[Event]) -> Self {
+    pub(super) fn new(tape: &Tape) -> Self {
         let (mut first, mut pieces, mut end) = (None, VecDeque::new(), None);
         let mut recorded = Answer::default();
-        for event in events {
+        for event in &tape.events {
             match event {
                 Event::Enter(request) if first.is_none() => {
                     if request.method.starts_with(BEGIN) {
@@ -66,20 +72,31 @@ impl Exchange {
                 _ => {}
             }
         }
-        Self { next: first, pieces, end, answer: Answer::default(), recorded }
-    }
-
-    /// The next call into the guest.
-    pub(super) fn next(&mut self) -> Option<Request> {
-        self.next.take()
-    }
-
-    /// The guest has returned from the last call.
-    pub(super) fn returned(&mut self, response: Response) {
-        if self.answer.is_cancelled {
-            return;
+        if tape.meta.is_cut {
+            // Its client had gone, unless the server answered for it.
+            recorded.is_cancelled |= recorded.head.is_some();
+            recorded.is_unknown = recorded.head.is_none() && tape.meta.status != StatusCode::GATEWAY_TIMEOUT;
         }
-        self.next = match self.answer.add(response) {
+        Self { first, wants: Wants::Nothing, pieces, end, answer: Answer::default(), recorded }
+    }
+
+    /// The next call into the guest: the recorded one, as long as the build has done the same, or else the one that it wants.
+    pub(super) fn next(&mut self, recorded: Option<Request>) -> Option<Request> {
+        let wants = std::mem::take(&mut self.wants);
+        let first = self.first.take();
+        if let Some(request) = recorded {
+            match request.method.as_str() {
+                PIECE => drop(self.pieces.pop_front()),
+                END | BROKEN => self.end = None,
+                CANCEL => self.answer.is_cancelled = true,
+                _ => {}
+            }
+            return Some(request);
+        }
+        if first.is_some() {
+            return first;
+        }
+        match wants {
             Wants::Body(whole) => self.body(whole),
             // As much as the client took.
             Wants::Next if self.recorded.is_cancelled && self.answer.length() >= self.recorded.length() => {
@@ -94,7 +111,14 @@ impl Exchange {
             }
             Wants::Next => Some(call(NEXT, None)),
             Wants::Nothing => None,
-        };
+        }
+    }
+
+    /// The guest has returned from the last call.
+    pub(super) fn returned(&mut self, response: Response) {
+        if !self.answer.is_cancelled {
+            self.wants = self.answer.add(response);
+        }
     }
 
     /// The guest has trapped.
@@ -104,6 +128,9 @@ impl Exchange {
 
     /// The differences of both answers.
     pub(super) fn changes(self) -> Vec<Change> {
+        if self.recorded.is_unknown {
+            return Vec::new();
+        }
         match (self.recorded.end(), self.answer.end()) {
             (None, None) => Vec::new(),
             (recorded, Some(answer)) => changes(recorded.as_ref(), &answer),
@@ -169,7 +196,9 @@ fn call(method: &str, body: Option<Vec<u8>>) -> Request {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
+    use tenon_tape::{Kept, Meta};
+
     use super::*;
 
     fn leave(status: u16, header: Option<(&str, &str)>, body: &str) -> Response {
@@ -183,14 +212,31 @@ mod tests {
 
     /// Plays the leaves of another build, and returns its calls and the differences.
     fn played(events: &[Event], leaves: &[Response]) -> (Vec<String>, Vec<Change>) {
-        let mut exchange = Exchange::new(events);
+        let mut exchange = Exchange::new(&tape(events));
         let mut calls = Vec::new();
         let mut leaves = leaves.iter();
-        while let Some(request) = exchange.next() {
+        while let Some(request) = exchange.next(None) {
             calls.push(format!("{} {}", request.method, String::from_utf8(request.body.unwrap_or_default()).unwrap()));
             exchange.returned(leaves.next().expect("another call").clone());
         }
         (calls, exchange.changes())
+    }
+
+    pub(in crate::tape) fn tape(events: &[Event]) -> Tape {
+        let meta = Meta {
+            component: [0; 32],
+            module: "m".into(),
+            request_id: "1".into(),
+            time: 0,
+            duration: 0,
+            status: 200,
+            kept: Kept::Share,
+            limits: [0; 2],
+            memory: None,
+            masked: Vec::new(),
+            is_cut: false,
+        };
+        Tape { meta, events: events.to_vec() }
     }
 
     fn enter(method: &str, body: &str) -> Event {

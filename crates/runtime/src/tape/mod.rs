@@ -15,6 +15,7 @@ mod change;
 pub(crate) mod component;
 mod exchange;
 mod json;
+mod log_lines;
 mod loose;
 mod masked;
 #[cfg(test)]
@@ -28,6 +29,7 @@ pub(crate) mod sink;
 mod view;
 
 pub use change::Change;
+pub use log_lines::LogLine;
 pub(crate) use recorder::Recorder;
 pub use replay::{Difference, Replayed, Verdict};
 pub(crate) use seam::Seam;

@@ -6,12 +6,11 @@ use std::sync::{Arc, Mutex};
 use tenon_tape::{Call, Encoder, Event, Failure, Piece, Request, Response, Variable};
 use wasmtime::format_err;
 
-use super::loose::Loose;
+use super::loose::{Loose, Stop};
 use super::placeholders::Placeholders;
 use super::replay::{Difference, difference};
 use super::seam::locked;
 use crate::instance::guest_log::FRAME;
-use crate::instance::host::RANDOM_BYTES;
 use crate::telemetry::module_info::ModuleInfo;
 
 /// How a guest's own values are treated.
@@ -71,6 +70,9 @@ impl Player {
         if play.ended.is_some() {
             return None;
         }
+        if let Mode::Loose(loose) = &mut play.mode {
+            return loose.enter();
+        }
         match play.events.front() {
             Some(Event::Enter(request)) => {
                 let request = request.clone();
@@ -95,6 +97,11 @@ impl Player {
             return;
         }
         let play = &mut *play;
+        // The exchange compares whole answers.
+        if let Mode::Loose(loose) = &mut play.mode {
+            loose.leave(&event);
+            return;
+        }
         // The guest was stopped before it came as far.
         if play.is_cut && play.events.is_empty() {
             play.ended = Some(Ended::Cut);
@@ -121,7 +128,6 @@ impl Player {
                     play.differ(Some(event));
                 }
             }
-            // The exchange compares whole answers.
             Mode::Loose(_) => {}
         }
     }
@@ -185,8 +191,7 @@ impl Player {
     pub(crate) fn random_bytes(&self, length: u64) -> wasmtime::Result<Vec<u8>> {
         let mut play = self.play()?;
         if let Mode::Loose(loose) = &mut play.mode {
-            wasmtime::ensure!(length <= RANDOM_BYTES, "more random bytes than a guest may ask for");
-            return Ok(loose.random(usize::try_from(length)?));
+            return loose.random_bytes(length).map_err(|stop| play.stop(stop));
         }
         match play.events.front() {
             Some(Event::RandomBytes(bytes)) if bytes.len() as u64 == length => {
@@ -204,8 +209,7 @@ impl Player {
     pub(crate) fn random_number(&self) -> wasmtime::Result<u64> {
         let mut play = self.play()?;
         if let Mode::Loose(loose) = &mut play.mode {
-            let bytes = loose.random(8);
-            return Ok(bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)));
+            return Ok(loose.random_number());
         }
         match play.events.front() {
             Some(Event::RandomNumber(number)) => {
@@ -223,15 +227,16 @@ impl Player {
 
     pub(crate) fn environment(&self) -> wasmtime::Result<Vec<(String, String)>> {
         let mut play = self.play()?;
-        let variables = match (&play.mode, play.events.front()) {
-            (Mode::Loose(loose), _) => loose.environment(),
-            (_, Some(Event::Environment(variables))) => variables.clone(),
-            _ => return Err(play.asks(Event::Environment(Vec::new()))),
-        };
-        if !matches!(play.mode, Mode::Loose(_)) {
+        let variables = if let Mode::Loose(loose) = &mut play.mode {
+            loose.environment()
+        } else if let Some(Event::Environment(variables)) = play.events.front() {
+            let variables = variables.clone();
             let event = Event::Environment(variables.clone());
             play.taken(|out| out.event(&event));
-        }
+            variables
+        } else {
+            return Err(play.asks(Event::Environment(Vec::new())));
+        };
         Ok(variables.into_iter().map(|Variable { name, value, .. }| (name, value)).collect())
     }
 
@@ -239,10 +244,7 @@ impl Player {
         let mut play = self.play()?;
         play.last = Some(format!("{} {}", call.method, call.url));
         if let Mode::Loose(loose) = &mut play.mode {
-            return match loose.start(call) {
-                Ok(number) => Ok(number),
-                Err(asked) => Err(play.asks_new(*asked)),
-            };
+            return loose.start(call).map_err(|stop| play.stop(stop));
         }
         match play.events.front() {
             Some(Event::Start(number, recorded)) if play.fits(recorded, &call) => {
@@ -257,7 +259,7 @@ impl Player {
     pub(crate) fn wait(&self, timeout: u32) -> wasmtime::Result<bool> {
         let mut play = self.play()?;
         if let Mode::Loose(loose) = &mut play.mode {
-            return Ok(loose.wait(timeout));
+            return loose.wait(timeout).map_err(|stop| play.stop(stop));
         }
         let is_masking = matches!(play.mode, Mode::Masking(..));
         match play.events.front() {
@@ -320,10 +322,7 @@ impl Player {
     pub(crate) fn write(&self, call: u32, piece: Option<Vec<u8>>) -> wasmtime::Result<Option<u32>> {
         let mut play = self.play()?;
         if let Mode::Loose(loose) = &mut play.mode {
-            return match loose.write(call, piece) {
-                Ok(taken) => Ok(taken),
-                Err(asked) => Err(play.asks_new(*asked)),
-            };
+            return loose.write(call, piece).map_err(|stop| play.stop(stop));
         }
         let is_masking = matches!(play.mode, Mode::Masking(..));
         match play.events.front() {
@@ -345,7 +344,8 @@ impl Player {
 
     pub(crate) fn cancel(&self, call: u32) -> wasmtime::Result<()> {
         let mut play = self.play()?;
-        if matches!(play.mode, Mode::Loose(_)) {
+        if let Mode::Loose(loose) = &mut play.mode {
+            loose.cancel(call);
             return Ok(());
         }
         match play.events.front() {
@@ -451,6 +451,18 @@ impl Play {
         }
         self.differ(Some(asked));
         format_err!("the guest does something else than in the recording")
+    }
+
+    /// Another build cannot go on.
+    fn stop(&mut self, stop: Stop) -> wasmtime::Error {
+        match stop {
+            Stop::Refused(text) => wasmtime::Error::msg(text),
+            Stop::Cut => {
+                self.ended = Some(Ended::Cut);
+                format_err!("the recording ends here")
+            }
+            Stop::Asks(asked) => self.asks_new(*asked),
+        }
     }
 
     /// Another build asks for something that is nowhere in the recording.

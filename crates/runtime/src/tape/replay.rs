@@ -10,6 +10,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::change::{Change, shown};
 use super::exchange::Exchange;
+use super::log_lines::LogLine;
 use super::loose::Loose;
 use super::player::{Ended, Mode, Player};
 use super::seam::Seam;
@@ -27,8 +28,8 @@ const TIMEOUT: Duration = Duration::from_mins(1);
 /// How often a guest that was stopped is looked at.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// How much longer than recorded another build may take for a request that was stopped.
-const MORE: Duration = Duration::from_secs(1);
+/// How long another build may take for a request that was stopped: what it does not answer within this time is stopped as well.
+const STOPPED: Duration = Duration::from_millis(if cfg!(test) { 300 } else { 5_000 });
 
 /// The reason why a recording cannot be replayed.
 #[derive(Debug, thiserror::Error)]
@@ -88,6 +89,9 @@ pub struct Replayed {
     pub verdict: Verdict,
     /// True when the digest of the guest's memory was compared as well.
     pub compared_memory: bool,
+    /// The log of another build; none in a replay of the recorded one, whose log must be the recorded one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log: Option<Vec<LogLine>>,
 }
 
 /// The parts of a replay that its caller goes on with.
@@ -125,22 +129,29 @@ pub(crate) async fn strict(engine: &SharedEngine, module: &Arc<Module>, tape: Ta
         }
         None => Verdict::Same,
     };
-    Ok(Replayed { verdict, compared_memory })
+    Ok(Replayed { verdict, compared_memory, log: None })
 }
 
 /// Replays a recording of another build.
 pub(crate) async fn against(engine: &SharedEngine, module: &Arc<Module>, tape: Tape) -> Result<Replayed, ReplayError> {
-    let loose = || Mode::Loose(Box::new(Loose::new(&tape.events)));
-    let played = play(engine, module, tape.clone(), loose(), false).await?;
-    let verdict = match played.ended {
+    let loose = || Mode::Loose(Box::new(Loose::new(&tape)));
+    let Played { ended, mode, mut changes, .. } = play(engine, module, tape.clone(), loose(), false).await?;
+    let mut log = Vec::new();
+    if let Mode::Loose(loose) = mode {
+        let (missing, lines) = loose.end();
+        changes.extend(missing);
+        let source_map = &module.info.source_map;
+        log.extend(lines.into_iter().map(|line| LogLine { text: source_map.apply(&line.text).into_owned(), ..line }));
+    }
+    let verdict = match ended {
         Some(Ended::Differs(difference)) if difference.is_new => {
             Verdict::Asks(located(engine, module, tape.clone(), loose(), difference).await)
         }
         Some(Ended::Differs(difference)) => Verdict::Differs(difference),
-        _ if !played.changes.is_empty() => Verdict::Changed(played.changes),
+        _ if !changes.is_empty() => Verdict::Changed(changes),
         _ => Verdict::Same,
     };
-    Ok(Replayed { verdict, compared_memory: false })
+    Ok(Replayed { verdict, compared_memory: false, log: Some(log) })
 }
 
 /// Finds the place of a difference: the guest runs again and notes its places, which changes its memory and nothing else.
@@ -172,9 +183,9 @@ pub(super) async fn play(
     };
     let shared_state = alone(&module.shared_state, tape.meta.limits);
     let is_cut = tape.meta.is_cut;
-    let mut exchange = matches!(mode, Mode::Loose(_)).then(|| Exchange::new(&tape.events));
+    let mut exchange = matches!(mode, Mode::Loose(_)).then(|| Exchange::new(&tape));
     let time = match &exchange {
-        Some(_) if is_cut => TIMEOUT.min(Duration::from_nanos(tape.meta.duration).saturating_add(MORE)),
+        Some(_) if is_cut => STOPPED,
         _ => TIMEOUT,
     };
     let sources = notes_places.then(|| Arc::clone(&module.info));
@@ -189,7 +200,7 @@ pub(super) async fn play(
     loop {
         let next = match &mut exchange {
             Some(_) if player.has_ended() => None,
-            Some(exchange) => exchange.next(),
+            Some(exchange) => exchange.next(player.enter()),
             None => player.enter(),
         };
         let Some(request) = next else { break };
@@ -203,14 +214,20 @@ pub(super) async fn play(
             }
         };
         match (called, &mut exchange) {
-            (Ok(Ok(response)), Some(exchange)) => exchange.returned(response),
-            (Ok(Ok(response)), None) => player.leave(Event::Leave(response)),
+            (Ok(Ok(response)), exchange) => {
+                player.leave(Event::Leave(response.clone()));
+                if let Some(exchange) = exchange {
+                    exchange.returned(response);
+                }
+            }
             (Ok(Err(Failure::Trap(error, _))), exchange) => {
                 is_whole = false;
                 let trap = Event::Trap(trap(&error));
+                player.leave(trap.clone());
                 match exchange {
-                    Some(exchange) => exchange.trapped(trap),
-                    None => player.leave(trap),
+                    // The trap is the end of the replay, which has its own reason.
+                    Some(exchange) if !player.has_ended() => exchange.trapped(trap),
+                    _ => {}
                 }
                 break;
             }

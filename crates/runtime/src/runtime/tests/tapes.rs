@@ -150,6 +150,24 @@ async fn calls_are_replayed_without_a_network() {
         };
         assert!(difference.event >= at, "{difference:?}");
     }
+    // Another build does less, or writes another line.
+    let against = async |change: &dyn Fn(&mut Tape)| {
+        let mut changed = tape.clone();
+        change(&mut changed);
+        runtime.replay("m", changed, true).await.unwrap()
+    };
+    let last = tape.events.len() - 1;
+    let changed = [
+        against(&|tape| tape.events.insert(last, Event::Start(9, tenon_tape::Call::default()))).await,
+        against(&|tape| tape.events.insert(last, Event::Take(Some((4, Ok(tenon_tape::Response::default())))))).await,
+        against(&|tape| tape.events.retain(|event| !matches!(event, Event::Log(..)))).await,
+    ];
+    for (replayed, part) in changed.into_iter().zip(["call 9", "result of call 4", "log line 1"]) {
+        let Verdict::Changed(found) = replayed.verdict else { panic!("{part} is not found") };
+        assert_eq!(found.iter().map(|change| change.part.as_str()).collect::<Vec<_>>(), [part]);
+        let log: Vec<_> = replayed.log.into_iter().flatten().map(|line| line.text).collect();
+        assert_eq!(log, ["a line"]);
+    }
     let mut asks = tape;
     for event in &mut asks.events {
         if let Event::Start(_, call) = event {
@@ -198,7 +216,8 @@ async fn streamed_answers_traps_and_time_outs_are_replayed() {
     assert_eq!(get(&runtime, "/run/m/").await.status, 504);
     let tape = tapes(&runtime, folder.path()).await.pop().unwrap();
     assert!(tape.meta.is_cut && tape.meta.status == 504);
-    assert_eq!(verdict(&runtime, tape).await, Verdict::Same);
+    assert_eq!(verdict(&runtime, tape.clone()).await, Verdict::Same);
+    assert_eq!(runtime.replay("m", tape, true).await.unwrap().verdict, Verdict::Same);
 
     let (runtime, folder) = recording(fixtures::trap(), |config| {
         // Failures alone.
