@@ -28,7 +28,7 @@ const TIMEOUT: Duration = Duration::from_mins(1);
 /// How often a guest that was stopped is looked at.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// How long another build may take for a request that was stopped: what it does not answer within this time is stopped as well.
+/// Time for another build to answer a request that was stopped. After it, that request is stopped as well.
 const STOPPED: Duration = Duration::from_millis(if cfg!(test) { 300 } else { 5_000 });
 
 /// The reason why a recording cannot be replayed.
