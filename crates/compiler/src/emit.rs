@@ -1109,8 +1109,7 @@ impl<'a> Emitter<'a> {
             "add" | "sub" | "mul" | "div" | "mod" | "pow" | "shl" | "sar" | "shr" | "and" | "or" | "xor" => {
                 self.arithmetic(one.name)?;
             }
-            "lt" | "lte" | "gt" | "gte" => self.compare(one.name)?,
-            "eq" | "neq" => self.loosely_equal(one.name)?,
+            "lt" | "lte" | "gt" | "gte" | "eq" | "neq" => self.compare(one.name)?,
             "strict_eq" | "strict_neq" => self.strictly_equal(one.name == "strict_neq")?,
             "neg" | "plus" | "inc" | "dec" | "not" => self.unary(one.name)?,
             "post_inc" | "post_dec" => self.after_step(one.name)?,
@@ -1764,33 +1763,10 @@ impl<'a> Emitter<'a> {
             "lt" => out.i32_lt_s(),
             "lte" => out.i32_le_s(),
             "gt" => out.i32_gt_s(),
-            _ => out.i32_ge_s(),
+            "gte" => out.i32_ge_s(),
+            "eq" => out.i32_eq(),
+            _ => out.i32_ne(),
         };
-        out.local_set(word).else_();
-        let result = self.wide();
-        self.slow(name, left, right, result)?;
-        self.out().local_get(result).i32_wrap_i64().local_set(word).end();
-        self.state.free.push(result);
-        self.release(left);
-        self.release(right);
-        self.push(Slot::Boolean(word));
-        Some(())
-    }
-
-    fn loosely_equal(&mut self, name: &str) -> Emitted<()> {
-        let right = self.pop()?;
-        let left = self.pop()?;
-        let word = self.word();
-        self.are_integers(&[left, right]);
-        self.out().if_(BlockType::Empty);
-        self.low(left);
-        self.low(right);
-        let mut out = self.out();
-        if name == "eq" {
-            out.i32_eq();
-        } else {
-            out.i32_ne();
-        }
         out.local_set(word).else_();
         let result = self.wide();
         self.slow(name, left, right, result)?;
