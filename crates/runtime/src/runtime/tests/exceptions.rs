@@ -91,13 +91,7 @@ async fn a_component_in_another_language_is_not_loaded() {
 #[test]
 #[cfg(target_os = "linux")]
 fn the_memory_of_the_process_does_not_grow_with_exceptions() {
-    let name = format!("{}::growth", module_path!().split_once("::").unwrap().1);
-    let output = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", &name, "--ignored", "--nocapture"])
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    in_a_process_of_its_own(module_path!(), "growth");
 }
 
 #[tokio::test]

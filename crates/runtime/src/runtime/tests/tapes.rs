@@ -353,13 +353,7 @@ async fn nothing_secret_is_written() {
 #[test]
 #[cfg(unix)]
 fn a_full_disk_stops_recording_with_one_line() {
-    let name = format!("{}::full_disk", module_path!().split_once("::").unwrap().1);
-    let output = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", &name, "--ignored", "--nocapture"])
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    let said = in_a_process_of_its_own(module_path!(), "full_disk");
     assert_eq!(said.matches("recording stops").count(), 1, "{said}");
 }
 
