@@ -65,7 +65,7 @@ pub(crate) struct Finished {
 }
 
 /// A recording whose values are masked.
-struct Made {
+struct Encoded {
     meta: Meta,
     events: Vec<u8>,
     /// The values that must not be in the file.
@@ -76,14 +76,14 @@ struct Made {
 /// The work of the thread that writes.
 enum Job {
     Finished(Finished),
-    Made(Made),
+    Encoded(Encoded),
 }
 
 impl Job {
     fn claimed(&self) -> usize {
         match self {
             Self::Finished(finished) => finished.claimed,
-            Self::Made(made) => made.claimed,
+            Self::Encoded(encoded) => encoded.claimed,
         }
     }
 }
@@ -93,8 +93,8 @@ fn run(mut writer: Writer, receiver: &Receiver<Job>, sink: &Weak<Sink>) {
     while let Ok(job) = receiver.recv() {
         let Some(sink) = sink.upgrade() else { return };
         let claimed = job.claimed();
-        let made = match job {
-            Job::Made(made) => Ok(Some(made)),
+        let encoded = match job {
+            Job::Encoded(encoded) => Ok(Some(encoded)),
             // Masking would be for nothing: the file would not be written.
             Job::Finished(_) if writer.is_paused() => {
                 sink.done(claimed);
@@ -108,17 +108,17 @@ fn run(mut writer: Writer, receiver: &Receiver<Job>, sink: &Weak<Sink>) {
                 filed.map_err(|why| (module.info.name.to_string(), id, why))
             }
         };
-        let written = match made {
+        let written = match encoded {
             // The guest runs again.
             Ok(None) => continue,
-            Ok(Some(made)) => {
-                let file = made.meta.file(&made.events);
+            Ok(Some(encoded)) => {
+                let file = encoded.meta.file(&encoded.events);
                 let why = match () {
-                    () if made.known.is_in(&file) => Some("a masked value is still in it"),
+                    () if encoded.known.is_in(&file) => Some("a masked value is still in it"),
                     () if file.len() > MAX_BYTES => Some("it is larger than a recording may be"),
-                    () => writer.write(&made.meta, &file),
+                    () => writer.write(&encoded.meta, &file),
                 };
-                why.map_or(Ok(()), |why| Err((made.meta.module, made.meta.request_id, why)))
+                why.map_or(Ok(()), |why| Err((encoded.meta.module, encoded.meta.request_id, why)))
             }
             Err(left_out) => Err(left_out),
         };
@@ -264,21 +264,21 @@ impl Sink {
 
     /// Masks and encodes a request, which takes a while for a large one. None when the guest has to run again first. The error is the
     /// reason why it is left out.
-    fn file(&self, finished: Finished) -> Result<Option<Made>, &'static str> {
+    fn file(&self, finished: Finished) -> Result<Option<Encoded>, &'static str> {
         let Finished { module, mut meta, events: bytes, claimed } = finished;
         let events = Encoder::decode(&bytes).map_err(|_| "its events cannot be read")?;
         let Masked { events, known, is_tainted, has_outputs, names } =
             mask(events, &self.list, &module.shared_state.environment, &self.placeholders)?;
         meta.masked = names;
         if !is_tainted {
-            return Ok(Some(Made { meta, events: bytes, known, claimed }));
+            return Ok(Some(Encoded { meta, events: bytes, known, claimed }));
         }
         let sink = self.this.upgrade().ok_or("the runtime has ended")?;
         self.handle.spawn(async move {
             match sink.again(&module, &meta, events, has_outputs).await {
                 Ok((encoder, memory)) => {
                     meta.memory = memory;
-                    sink.send(Job::Made(Made { meta, events: encoder.into_bytes(), known, claimed }));
+                    sink.send(Job::Encoded(Encoded { meta, events: encoder.into_bytes(), known, claimed }));
                 }
                 Err(why) => {
                     sink.leave_out(&meta.module, &meta.request_id, why);
