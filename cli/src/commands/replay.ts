@@ -30,15 +30,15 @@ export function replayCommand(program: Command): void {
     .summary("run recorded requests again")
     .description(
       "Runs recordings of `[record]` again, without a network and without sidecars: the answer, the log and the memory must be the " +
-        "same, or the first difference is printed. With --against it compares the answers of another build. It ends with 1 when " +
-        "something differs. With --until it prints the values of expressions at a line of the sources.",
+        "same, or the first difference is printed. With --against it compares the answers, calls and logs of another build. It ends " +
+        "with 1 when something differs. With --until it prints the values of expressions at a line of the sources.",
     )
     .argument("<path>", "a recording, or a folder of them")
     .option(
       "--module <file>",
       "the component that was recorded; by default one of the project with the recorded digest",
     )
-    .option("--against <file>", "another build, whose answers are compared")
+    .option("--against <file>", "another build, whose answers, calls and logs are compared")
     .option(
       "--until <file:line>",
       "a line of the sources, such as src/orders.ts:41: how often it is reached, and --print there",
