@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { Runtime } from "../embed/runtime.ts";
 import type { Evaluated, Sandbox } from "./sandbox.ts";
 import { tool } from "./tool.ts";
-import { decode, encode, InvalidValueError } from "./values.ts";
+import { decode, decodeInSlices, encode, InvalidValueError } from "./values.ts";
 
 let runtime: Runtime;
 let sandbox: Sandbox;
@@ -250,4 +250,36 @@ test("a forged answer is refused, whatever its bytes are", () => {
   expect(() => decode(deep)).toThrow(InvalidValueError);
   expect(() => decode(Buffer.from([9, 255, 255, 255, 255]))).toThrow("ends early");
   expect(() => decode(Buffer.from([7, 255, 255, 255, 127, 1]))).toThrow("ends early");
+});
+
+test("the event loop goes on while values of a MiB are decoded, one slice in each turn", async () => {
+  const values = [
+    Array(1e6).fill(null),
+    Array.from({ length: 6e4 }, (_, index) => ({ [`k${index}`]: [new Uint8Array(0)] })),
+  ];
+  let turns = 0;
+  let isOver = false;
+  const count = () => {
+    turns++;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  const decoded = await Promise.all(values.map((value) => decodeInSlices(encode(value))));
+  isOver = true;
+  expect(decoded).toStrictEqual(values);
+  expect(turns).toBeGreaterThan(10);
+  // A cut one and a small one, beside one another.
+  const bytes = encode(values[1]);
+  const ends = await Promise.allSettled([decodeInSlices(bytes.subarray(0, 100_000)), decodeInSlices(encode(1))]);
+  expect(ends).toMatchObject([{ reason: expect.any(InvalidValueError) }, { value: 1 }]);
+});
+
+test("a stack that a script has written costs the event loop little", async () => {
+  const forged = "Object.defineProperty(new Error('x'), 'stack', { value: 'script.ts:1:9900 '.repeat(400) })";
+  const source = `throw ${forged}; /*${"a".repeat(9_700)}é*/`;
+  const done = await attack(source);
+  if (done.ok) throw new Error("there is a value");
+  // The first ones are counted in UTF-16 units, and the others are as they were.
+  expect(done.error.stack?.match(/script\.ts:1:\d+/g)?.length).toBe(400);
+  expect(new Set(done.error.stack?.match(/1:\d+/g))).toEqual(new Set([`1:${source.length + 1}`, "1:9900"]));
 });

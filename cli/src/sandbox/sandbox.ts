@@ -11,7 +11,7 @@ import { limitProblems, type SandboxLimitName, type SandboxLimits, wholeLimits }
 import { type Stripped, strip } from "./strip.ts";
 import { type AnySchema, type AnyTool, issuesText, type Tools, toolNames, toolProblems, toolsByPath } from "./tool.ts";
 import { type OnToolError, ToolCalls } from "./tool-calls.ts";
-import { decode, encode, encodeAll } from "./values.ts";
+import { decodeInSlices, encode, encodeAll } from "./values.ts";
 
 /** The options of `runtime.sandbox`. */
 export interface SandboxOptions {
@@ -227,7 +227,8 @@ export class Sandbox {
       return { ok: false, error, logs: [], usage: { cpuUs: Math.round(cpuUs), wallUs: since(began), ...none } };
     };
     if (signal?.aborted) return fails(aborted);
-    if (Buffer.byteLength(source) > sourceBytes)
+    // The bytes of a text of a GiB are not counted in vain.
+    if (source.length > sourceBytes || Buffer.byteLength(source) > sourceBytes)
       return fails(limited("sourceBytes", `the source is larger than ${sourceBytes} bytes`));
     const input = await this.#input(options.input);
     const stripped = await strippedInTime(source, this, wallMs, signal);
@@ -302,22 +303,23 @@ export class Sandbox {
         const usage = { ...usageOf(used), wallUs: since(began) };
         usage.cpuUs += Math.round(cpuUs);
         const logs = logsOf(used);
-        const outcome = this.#outcome(status, answer, used, reason, logs, code);
-        resolve({ ...outcome, logs, usage } as Evaluated);
+        void this.#outcome(status, answer, used, reason, logs, code).then((outcome) =>
+          resolve({ ...outcome, logs, usage } as Evaluated),
+        );
       });
       // It may have been aborted before it could be listened to.
       if (signal?.aborted) onAbort();
     });
   }
 
-  #outcome(
+  async #outcome(
     status: number,
     answer: Buffer,
     { limit }: NativeUsage,
     reason: EvaluationError | undefined,
     logs: EvaluationLog[],
     code: string,
-  ): Outcome {
+  ): Promise<Outcome> {
     if (limit !== undefined) return { ok: false, error: this.#limited(limit) };
     if (reason !== undefined) return { ok: false, error: reason };
     if (status === 200) return this.#answered(answer, code);
@@ -333,12 +335,12 @@ export class Sandbox {
   }
 
   /** Reads an answer, which a script may have forged. */
-  #answered(answer: Buffer, code: string): Outcome {
+  async #answered(answer: Buffer, code: string): Promise<Outcome> {
     const isValue = answer[5] === FALSE;
     if (answer.length > this.#limits.outputBytes + (isValue ? VALUE_AT : ENVELOPE))
       return { ok: false, error: this.#limited("output") };
     try {
-      const decoded = decode(answer);
+      const decoded = await decodeInSlices(answer);
       if (!Array.isArray(decoded) || decoded.length !== 2) return failed("the answer of the sandbox is invalid");
       return decoded[0] === false ? { ok: true, value: decoded[1] } : { ok: false, error: errorOf(decoded[1], code) };
     } catch (error) {
@@ -379,6 +381,9 @@ function usageOf({ cpuUs, peakMemoryBytes, calls, bytesIn, bytesOut }: NativeUsa
   return { cpuUs: Math.round(cpuUs), wallUs: 0, peakMemoryBytes, calls, bytesIn, bytesOut };
 }
 
+/** Frames of a stack whose columns are counted. The engine writes fewer. */
+const FRAMES = 50;
+
 /** The frames of the sandbox's own program. */
 const ownFrame = /^\s+at (?:.* )?\(?(?:native|sandbox\.js:\d+(?::\d+)?)\)?$/;
 
@@ -401,8 +406,12 @@ function errorOf(given: unknown, code: string): EvaluationError {
   const isText = (value: unknown): value is string => typeof value === "string";
   const isPlace = (value: unknown): value is number => Number.isInteger(value) && (value as number) > 0;
   const columns = new Columns(code);
+  // A script may write its stack itself, and the event loop waits for the counting.
+  let counted = 0;
   const framesOf = (text: string) =>
-    text.replace(/\b(script\.ts:(\d+)):(\d+)/g, (_, place, line, at) => `${place}:${columns.ofBytes(+line, +at)}`);
+    text.replace(/\b(script\.ts:(\d+)):(\d+)/g, (frame, place, line, at) =>
+      counted++ < FRAMES ? `${place}:${columns.ofBytes(+line, +at)}` : frame,
+    );
   return {
     kind: isKnown ? (kind as EvaluationError["kind"]) : "thrown",
     message: isText(message) ? message : "the script has failed",

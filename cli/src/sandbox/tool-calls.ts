@@ -2,7 +2,7 @@
 import type { Tools as NativeTools } from "@tenon/native";
 import { native } from "../native.ts";
 import { type AnySchema, type AnyTool, issuesText, PublicError } from "./tool.ts";
-import { decode, encode, encodeAll } from "./values.ts";
+import { decodeInSlices, encode, encodeAll } from "./values.ts";
 
 /** The part of an evaluation that its tools see. */
 export interface CallingEvaluation {
@@ -86,7 +86,7 @@ async function answerOf(
   let path = "a tool";
   let tool: AnyTool | undefined;
   try {
-    const [name, given] = pathAndInput(body);
+    const [name, given] = await pathAndInput(body);
     tool = (evaluation.tools ?? tools).get(name);
     if (tool === undefined) return failed(`there is no tool ${JSON.stringify(name.slice(0, 100))}`);
     path = name;
@@ -123,10 +123,10 @@ async function report(error: unknown, path: string, onError: OnToolError): Promi
   }
 }
 
-function pathAndInput(body: Buffer): [path: string, input: unknown] {
+async function pathAndInput(body: Buffer): Promise<[path: string, input: unknown]> {
   let call: unknown;
   try {
-    call = decode(body);
+    call = await decodeInSlices(body);
   } catch {
     throw new Refused("the call is invalid");
   }

@@ -136,42 +136,69 @@ function otherKind(value: object): string | undefined {
   return undefined;
 }
 
-/**
- * Decodes a value of a script. Objects are plain, and their properties are their own, whatever the names are.
- *
- * @throws InvalidValueError
- */
-export function decode(bytes: Uint8Array): unknown {
-  const from = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  let at = 0;
-  const invalid = (what: string) => new InvalidValueError(`the answer of the sandbox is invalid: ${what}`);
-  const take = (size: number) => {
-    if (size > from.length - at) throw invalid("it ends early");
-    at += size;
-    return at - size;
-  };
-  const count = () => from.readUInt32LE(take(4));
-  /** A number of items, each of which has a byte at least. */
-  const items = () => {
-    const number = count();
-    if (number > from.length - at) throw invalid("it ends early");
-    return number;
-  };
-  const string = (tag: number): string => {
-    if (tag !== 5 && tag !== 6) throw invalid("a name is no string");
-    const length = count();
-    const start = take(length);
-    if (tag === 6 && length % 2 === 1) throw invalid("half a character");
-    return from.toString(tag === 5 ? "utf8" : "utf16le", start, at);
-  };
-  const bytesOf = (length: number) => {
-    const start = take(length);
-    return new Uint8Array(from.subarray(start, at));
-  };
-  // The outermost array is the envelope of the value.
-  const read = (depth: number): unknown => {
-    const tag = from[take(1)] as number;
-    if (tag >= 9 && depth > MAX_DEPTH) throw invalid("it is nested too deeply");
+/** An array or an object whose members are being decoded. */
+type Open =
+  | { readonly array: unknown[]; left: number }
+  | { readonly array: undefined; readonly object: Record<string, unknown>; name: string; left: number };
+
+const invalid = (what: string) => new InvalidValueError(`the answer of the sandbox is invalid: ${what}`);
+
+/** A value that is decoded piece by piece. */
+class Decoding {
+  readonly #from: Buffer;
+  #at = 0;
+  /** The outermost one is the envelope of the value. */
+  readonly #open: Open[] = [];
+  /** Undefined until {@link advance} has returned true. */
+  value: unknown;
+
+  constructor(bytes: Uint8Array) {
+    this.#from = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  /**
+   * Decodes at most so many values, and reports whether the whole value is there.
+   *
+   * @throws InvalidValueError
+   */
+  advance(values: number): boolean {
+    for (let left = values; left > 0; left--) if (this.#next()) return true;
+    return false;
+  }
+
+  #next(): boolean {
+    const tag = this.#from[this.#take(1)] as number;
+    if (tag < 9) return this.#ended(this.#leaf(tag));
+    if (tag > 10) throw invalid(`no value begins with ${tag}`);
+    if (this.#open.length > MAX_DEPTH) throw invalid("it is nested too deeply");
+    const left = this.#count();
+    // Each member has a byte at least.
+    if (left > this.#from.length - this.#at) throw invalid("it ends early");
+    if (left === 0) return this.#ended(tag === 9 ? [] : {});
+    this.#open.push(tag === 9 ? { array: [], left } : { array: undefined, object: {}, name: this.#name(), left });
+    return false;
+  }
+
+  /** Puts a value into its place, and reports whether it is the whole one. */
+  #ended(given: unknown): boolean {
+    let value = given;
+    for (let open = this.#open.at(-1); open !== undefined; open = this.#open.at(-1)) {
+      if (open.array === undefined) define(open.object, open.name, value);
+      else open.array.push(value);
+      open.left--;
+      if (open.left > 0) {
+        if (open.array === undefined) open.name = this.#name();
+        return false;
+      }
+      value = open.array ?? open.object;
+      this.#open.pop();
+    }
+    if (this.#at !== this.#from.length) throw invalid("it goes on after its end");
+    this.value = value;
+    return true;
+  }
+
+  #leaf(tag: number): unknown {
     switch (tag) {
       case 0:
         return undefined;
@@ -182,32 +209,84 @@ export function decode(bytes: Uint8Array): unknown {
       case 3:
         return true;
       case 4:
-        return from.readDoubleLE(take(8));
-      case 5:
-      case 6:
-        return string(tag);
-      case 7:
+        return this.#from.readDoubleLE(this.#take(8));
+      case 7: {
+        const length = this.#count();
+        const start = this.#take(length);
         // A copy, in memory of its own.
-        return bytesOf(count());
-      case 8:
-        return new Date(from.readDoubleLE(take(8)));
-      case 9:
-        return Array.from({ length: items() }, () => read(depth + 1));
-      case 10: {
-        const object: Record<string, unknown> = {};
-        for (let left = items(); left > 0; left--) {
-          const name = string(from[take(1)] as number);
-          const value = read(depth + 1);
-          if (name !== "__proto__") object[name] = value;
-          else Object.defineProperty(object, name, { value, writable: true, enumerable: true, configurable: true });
-        }
-        return object;
+        return new Uint8Array(this.#from.subarray(start, this.#at));
       }
+      case 8:
+        return new Date(this.#from.readDoubleLE(this.#take(8)));
       default:
-        throw invalid(`no value begins with ${tag}`);
+        return this.#string(tag);
     }
-  };
-  const value = read(0);
-  if (at !== from.length) throw invalid("it goes on after its end");
-  return value;
+  }
+
+  #take(size: number): number {
+    if (size > this.#from.length - this.#at) throw invalid("it ends early");
+    this.#at += size;
+    return this.#at - size;
+  }
+
+  #count(): number {
+    return this.#from.readUInt32LE(this.#take(4));
+  }
+
+  #name(): string {
+    return this.#string(this.#from[this.#take(1)] as number);
+  }
+
+  #string(tag: number): string {
+    if (tag !== 5 && tag !== 6) throw invalid("a name is no string");
+    const length = this.#count();
+    const start = this.#take(length);
+    if (tag === 6 && length % 2 === 1) throw invalid("half a character");
+    return this.#from.toString(tag === 5 ? "utf8" : "utf16le", start, this.#at);
+  }
+}
+
+/** Sets an own property, whatever its name is. */
+function define(object: Record<string, unknown>, name: string, value: unknown): void {
+  if (name !== "__proto__") object[name] = value;
+  else Object.defineProperty(object, name, { value, writable: true, enumerable: true, configurable: true });
+}
+
+/**
+ * Decodes a value of a script. Objects are plain, and their properties are their own, whatever the names are.
+ *
+ * @throws InvalidValueError
+ */
+export function decode(bytes: Uint8Array): unknown {
+  const decoding = new Decoding(bytes);
+  decoding.advance(Number.POSITIVE_INFINITY);
+  return decoding.value;
+}
+
+/** Bytes that are decoded at once, in half a millisecond at most. */
+const AT_ONCE = 8 * 1024;
+
+/** Time in milliseconds for which Node's event loop waits for one slice of a larger value. */
+const SLICE = 2;
+
+/** Resolves in the turn of the event loop that belongs to the last slice which was asked for. */
+let turns: Promise<void> = Promise.resolve();
+
+/**
+ * Decodes a value of a script in slices, one in each turn of the event loop. A MiB of small members takes 60 ms, and a script may send
+ * one with each call.
+ *
+ * @throws InvalidValueError
+ */
+export async function decodeInSlices(bytes: Uint8Array): Promise<unknown> {
+  if (bytes.length <= AT_ONCE) return decode(bytes);
+  const decoding = new Decoding(bytes);
+  for (;;) {
+    turns = turns.then(() => new Promise((resolve) => setImmediate(resolve)));
+    await turns;
+    const ends = performance.now() + SLICE;
+    do {
+      if (decoding.advance(500)) return decoding.value;
+    } while (performance.now() < ends);
+  }
 }
