@@ -1,12 +1,19 @@
 // Attacks the sandbox with generated programs (sandbox-attack/grammar.mjs), many at once, and checks each answer: no limit is passed by more
 // than its tolerance, nothing of another evaluation or of this program is in it, the process neither crashes nor grows.
 //
-//   npm run build && node scripts/sandbox-attack.mjs [--programs 3000] [--seed 1] [--at-once 32] [--sabotage all | <name>] [--only <number>]
+//   npm run build && node scripts/sandbox-attack.mjs [--programs 3000] [--seed 1] [--from 0] [--at-once 32] [--sabotage all | <name>]
+//     [--only <number>]
 //
+// The programs run in a process of their own. If that crashes, those that ran then are named, and the attack goes on after them. `--from` goes
+// on after an attack that was stopped.
 // `--sabotage` switches one thing off, or each in turn, and succeeds if the checks find it: a limit by its name, or "canary", which gives
 // an evaluation the secret of another. `--only` prints a program and its answer.
+import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { availableParallelism } from "node:os";
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { Runtime, tool } from "../cli/dist/index.js";
 import { programsOf, randomOf } from "./sandbox-attack/grammar.mjs";
@@ -16,6 +23,7 @@ const { values } = parseArgs({
   options: {
     programs: { type: "string", default: "3000" },
     seed: { type: "string", default: "1" },
+    from: { type: "string", default: "0" },
     "at-once": { type: "string", default: "32" },
     sabotage: { type: "string" },
     only: { type: "string" },
@@ -24,6 +32,10 @@ const { values } = parseArgs({
 const programs = Number(values.programs);
 const atOnce = Number(values["at-once"]);
 const seed = Number(values.seed);
+const from = Number(values.from);
+
+/** The file in which the process of the programs keeps the number of each that runs, 8 bytes for each of those at once. */
+const RUNNING = "TENON_SANDBOX_ATTACK";
 
 const limits = {
   cpuMs: 10,
@@ -71,6 +83,44 @@ setInterval(() => {
   expected = performance.now() + 20;
 }, 20).unref();
 
+const running = process.env[RUNNING] && openSync(process.env[RUNNING], "r+");
+
+/** Keeps the number of a worker's program, so that it is known after a crash. */
+function keep(worker, program) {
+  if (!running) return;
+  const bytes = Buffer.alloc(8);
+  bytes.writeDoubleLE(program + 1);
+  writeSync(running, bytes, 0, 8, worker * 8);
+}
+
+/** Runs this script in another process, again after each crash, and returns whether the programs found nothing. */
+async function attackApart() {
+  const folder = mkdtempSync(join(tmpdir(), "tenon-sandbox-attack-"));
+  const file = join(folder, "running");
+  let crashes = 0;
+  try {
+    for (let next = from; ; ) {
+      closeSync(openSync(file, "w"));
+      const args = [fileURLToPath(import.meta.url), ...process.argv.slice(2), "--from", String(next)];
+      const child = spawn(process.execPath, [...process.execArgv, ...args], {
+        stdio: "inherit",
+        env: { ...process.env, [RUNNING]: file },
+      });
+      const [code, signal] = await new Promise((resolve) => child.once("exit", (...how) => resolve(how)));
+      const bytes = readFileSync(file);
+      const numbers = Array.from({ length: bytes.length >> 3 }, (_, worker) => bytes.readDoubleLE(worker * 8) - 1);
+      // An end by itself is a report, of problems or of none. A crash is a signal, or the code of Node's own fatal errors.
+      if (signal === null && code <= 1) return code === 0 && crashes === 0;
+      const ran = numbers.sort((one, other) => one - other).join(", ");
+      say(`the process ended by ${signal ?? code} while these programs ran: ${ran} (--seed ${seed} --only <number>)`);
+      next = Math.max(next, ...numbers) + 1;
+      if (++crashes >= 20 || numbers.length === 0 || next >= programs || isStopped) return false;
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
 /** Runs an attack, and returns the problems that were found, with counts of the outcomes. */
 async function attack(count, sabotage) {
   const runtime = await Runtime.create({ modules: {}, logLevel: "off" });
@@ -117,13 +167,16 @@ async function attack(count, sabotage) {
   const isFound = () =>
     sabotage === undefined ? problems.length >= 20 : problems.some((text) => text.startsWith(`${sabotage}:`));
   const outcomes = {};
+  const began = performance.now();
   let number = 0;
+  for (; number < from; number++) next();
   let baseline;
   const only = values.only === undefined ? undefined : Number(values.only);
 
-  const one = async () => {
+  const one = async (worker) => {
     const { source, aims } = next();
     const mine = number++;
+    keep(worker, mine);
     if (only !== undefined && mine !== only) return;
     const canary = `canary-${randomBytes(8).toString("hex")}`;
     const done = await sandbox.evaluate(source, { input: { canary, list: [1, "x"] }, context: canary });
@@ -156,22 +209,25 @@ async function attack(count, sabotage) {
     if (bytesOut < 0) problem("bytesOut");
   };
 
-  const worker = async () => {
+  const work = async (worker) => {
     while (number < count && !isFound() && !isStopped) {
-      await one();
+      await one(worker);
       if (number % 2_000 !== 0) continue;
       const { rss } = process.memoryUsage();
-      if (number >= count / 10) baseline ??= rss;
+      if (number - from >= (count - from) / 10) baseline ??= rss;
       if (rss > (baseline ?? rss) + GROWTH)
         report(`the process grows: ${(rss - baseline) >> 20} MiB by program ${number}`);
-      if (number % 20_000 === 0)
-        say(`${number} programs, ${problems.length} problems, ${rss >> 20} MiB, ${JSON.stringify(outcomes)}`);
+      if (number % 20_000 !== 0) continue;
+      const perSecond = ((number - from) / ((performance.now() - began) / 1000)).toFixed(0);
+      say(
+        `${number} programs, ${perSecond} in a second, ${problems.length} problems, ${rss >> 20} MiB, ${JSON.stringify(outcomes)}`,
+      );
     }
   };
   const keys = [Object.prototype, Array.prototype, Function.prototype, Promise.prototype].map(
     (each) => Reflect.ownKeys(each).length,
   );
-  await Promise.all(Array.from({ length: atOnce }, worker));
+  await Promise.all(Array.from({ length: atOnce }, (_, worker) => work(worker)));
   const now = [Object.prototype, Array.prototype, Function.prototype, Promise.prototype].map(
     (each) => Reflect.ownKeys(each).length,
   );
@@ -194,12 +250,15 @@ if (values.sabotage !== undefined) {
     if (found === undefined) fail(`${name} is switched off, and ${number} programs did not show it`);
     say(`${name} switched off: found by program ${number}: ${found}`);
   }
+} else if (!running && values.only === undefined) {
+  if (!(await attackApart())) process.exitCode = 1;
 } else {
   const began = performance.now();
   const { problems, outcomes, number } = await attack(programs);
   const seconds = ((performance.now() - began) / 1000).toFixed(0);
+  if (isStopped) say(`stopped: --from ${number} goes on`);
   say(
-    `${number} programs in ${seconds} s, ${atOnce} at once on ${availableParallelism()} processors: ${JSON.stringify(outcomes)}`,
+    `${number - from} programs in ${seconds} s, ${atOnce} at once on ${availableParallelism()} processors: ${JSON.stringify(outcomes)}`,
   );
   if (problems.length > 0) fail(`${problems.length} problems are printed above`);
 }
