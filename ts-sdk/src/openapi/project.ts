@@ -30,23 +30,33 @@ export function isHandlerPackage(folder: string): boolean {
 }
 
 /**
- * @throws OpenApiError when its `package.json` can't be read, has no name, or another type than a text where one is
- *   required
+ * Opens a package. Its name is that of `[project]` in its `tenon.toml` when its `package.json` has none, which npm allows.
+ *
+ * @throws OpenApiError when its `package.json` can't be read, or has another type than a text where one is required, or when there is
+ *   no name in either file
  */
 export function openPackage(folder: string): HandlerPackage {
   const { content, called } = readManifest(join(folder, "package.json"));
-  return { folder, manifest: checkManifest(content, called), source: sourceOf(folder) };
+  const name = content["name"] || projectSetting(folder, "name");
+  const manifest = name === undefined ? content : { ...content, name };
+  return { folder, manifest: checkManifest(manifest, called), source: sourceOf(folder) };
 }
 
 /** Returns the handler module of a folder: `entry` in `[project]` of its `tenon.toml`, or else `src/handler.ts`. */
 export function sourceOf(folder: string): string {
-  const file = join(folder, "tenon.toml");
-  return join(folder, (existsSync(file) && entryIn(readFileSync(file, "utf8"))) || "src/handler.ts");
+  return join(folder, projectSetting(folder, "entry") || "src/handler.ts");
 }
 
-/** The command reads this file as TOML, and reports its errors. Here, one key is looked for, as everybody writes it. */
-function entryIn(text: string): string | undefined {
+/**
+ * A text in `[project]` of a folder's `tenon.toml`. The command reads this file as TOML, and reports its errors. Here, one key is looked
+ * for, as everybody writes it.
+ */
+function projectSetting(folder: string, key: "name" | "entry"): string | undefined {
+  const file = join(folder, "tenon.toml");
+  if (!existsSync(file)) return undefined;
+  const text = readFileSync(file, "utf8");
   const [, section] = /^[ \t]*\[[ \t]*project[ \t]*\][^\n]*\n((?:(?![ \t]*\[)[^\n]*\n?)*)/m.exec(text) ?? [];
-  const [, basic, literal] = /^[ \t]*entry[ \t]*=[ \t]*(?:"([^"\\\n]*)"|'([^'\n]*)')/m.exec(section ?? "") ?? [];
+  const lines = (section ?? "").matchAll(/^[ \t]*(\w+)[ \t]*=[ \t]*(?:"([^"\\\n]*)"|'([^'\n]*)')/gm);
+  const [, , basic, literal] = [...lines].find(([, each]) => each === key) ?? [];
   return basic ?? literal;
 }

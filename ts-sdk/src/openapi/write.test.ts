@@ -47,6 +47,16 @@ it("writes the document of the package that the file is in, a path or a URL", ()
   expect(writeTo(pathToFileURL(join(folder, "demo/test/copy.json"))).bytes).toBe(statSync(path).size);
 });
 
+it("takes the name in tenon.toml when package.json has none", () => {
+  const at = project("unnamed", HANDLER, { version: "0.2.0" });
+  writeFileSync(
+    join(at, "tenon.toml"),
+    '[server]\nname = "no"\n\n[project]\nentry = "src/handler.ts"\nname = "demo"\n',
+  );
+  writeTo(join(at, "openapi.json"));
+  expect(JSON.parse(readFileSync(join(at, "openapi.json"), "utf8")).info).toEqual({ title: "demo", version: "0.2.0" });
+});
+
 it("takes the document of an app that writes it itself", () => {
   const folder = project(
     "zod-openapi",
