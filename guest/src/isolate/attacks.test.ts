@@ -15,6 +15,7 @@ interface State {
     route: string;
     method: string;
     path: string;
+    query: string;
     user: string;
     headers: Record<string, string>;
   }[];
@@ -34,6 +35,8 @@ interface Attack {
   readonly name: string;
   readonly code: string;
   readonly input?: unknown;
+  /** The caller's headers. */
+  readonly headers?: Readonly<Record<string, string>>;
   wins(outcome: Outcome): boolean;
 }
 
@@ -210,14 +213,50 @@ const fences: readonly Fence[] = [
     })),
   },
   {
-    name: "redaction",
+    name: "the encoding of paths",
+    removals: [change("mcp/build-request.ts", "segments.map(encode)", "segments.map(String)")],
+    attacks: ["..%2fadmin", "a?q=1#x", "a\r\nx-tenant: eve", "%00", "%61b", "a;b c"].map((id) => ({
+      name: JSON.stringify(id),
+      code: "await api.notes.find({ path: { id: input } })",
+      input: id,
+      wins: ({ seen }) => seen.some(({ path }) => path !== `/notes/${encodeURIComponent(id)}`),
+    })),
+  },
+  {
+    name: "the encoding of queries",
     removals: [
       change(
-        "code/execute.ts",
-        'redact(decodeUtf8(body) ?? "", this.#credentials, isJson(type))',
-        'decodeUtf8(body) ?? ""',
+        "mcp/build-request.ts",
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the text of the source
+        "query.push(`${encode(name)}=${encode(textOf(item))}`)",
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the text of the source
+        "query.push(`${name}=${textOf(item)}`)",
       ),
     ],
+    attacks: ["a+b", "a%26b", "a b", "a=b#c", "%2e%2e"].map((q) => ({
+      name: JSON.stringify(q),
+      code: "await api.notes.list({ query: { q: input } })",
+      input: q,
+      wins: ({ seen }) => seen.some(({ query }) => query !== `q=${encodeURIComponent(q)}`),
+    })),
+  },
+  {
+    name: "the lines of headers",
+    removals: [change("mcp/build-request.ts", "/[^\\t -~\\x80-\\xff]/.test(text)", "text === 'x'")],
+    attacks: ["a\r\nauthorization: Bearer token-of-root", "a\n\nGET /env HTTP/1.1", "\0", ["a", "b\r"]].map(
+      (tenant) => ({
+        name: JSON.stringify(tenant),
+        code: "await api.notes.list({ headers: { 'x-tenant': input } })",
+        input: tenant,
+        headers: { authorization: ada.authorization },
+        // Control characters, which end a header for a proxy.
+        wins: ({ seen }) => seen.some(({ headers }) => /[^ -~]/.test(headers["x-tenant"] ?? "")),
+      }),
+    ),
+  },
+  {
+    name: "redaction",
+    removals: [change("code/execute.ts", "parsed(redactJson(text, this.#credentials))", "parsed(text)")],
     attacks: [
       "await api.echo()",
       "(await api.echo()).data.headers",
@@ -314,8 +353,11 @@ const places: readonly string[] = [
   "api.notes.list(input)",
 ];
 
-async function attack(app: CodeModeApp, { code, input }: Pick<Attack, "code" | "input">): Promise<Outcome> {
-  const { status, body } = app.call("execute", { code, ...(input === undefined ? {} : { input }) }, ada);
+async function attack(
+  app: CodeModeApp,
+  { code, input, headers = ada }: Pick<Attack, "code" | "input" | "headers">,
+): Promise<Outcome> {
+  const { status, body } = app.call("execute", { code, ...(input === undefined ? {} : { input }) }, headers);
   const state = app.get("/seen") as State;
   const { value } = (body.result?.structuredContent ?? {}) as { value?: unknown };
   return { status, body, text: JSON.stringify(body), value, ...state };

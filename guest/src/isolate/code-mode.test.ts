@@ -138,7 +138,9 @@ describe("a confirmation", () => {
       },
     });
     expect(seen().seen).toEqual([]);
-    expect(run(removal, { confirm: asked.confirm.token })).toMatchObject({
+    // The caller of the second request is the same, though it is in another trace.
+    const later = { ...ada, traceparent: "00-1" };
+    expect(run(removal, { confirm: asked.confirm.token }, later)).toMatchObject({
       ok: true,
       value: "done",
       usage: { calls: 2 },
@@ -154,6 +156,7 @@ describe("a confirmation", () => {
     expect(run(removal, { confirm: token, input: 1 })).toMatchObject(refused);
     expect(run(removal, { confirm: token }, { ...ada, authorization: "Bearer token-of-root" })).toMatchObject(refused);
     expect(run(removal, { confirm: `${token}x` })).toMatchObject(refused);
+    expect(run(removal, { confirm: `${token}.x` })).toMatchObject(refused);
     expect(run(removal, { confirm: 1 })).toMatchObject(refused);
     expect(seen().seen).toEqual([]);
     const changing = "const { data } = await api.notes.list({}); await api.notes.remove({ path: { id: data.length } })";

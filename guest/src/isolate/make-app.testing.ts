@@ -4,7 +4,14 @@ import { bearer, del, error, field, get, group, list, ok, post, routes, secret, 
 const Note = Type("Note", { id: field.u32(), text: field.string(), tenant: field.string() });
 
 /** The requests that reached a handler. */
-let seen: { route: string; method: string; path: string; user: string; headers: Record<string, string> }[] = [];
+let seen: {
+  route: string;
+  method: string;
+  path: string;
+  query: string;
+  user: string;
+  headers: Record<string, string>;
+}[] = [];
 let notes: { id: number; text: string; tenant: string }[] = [];
 
 function reset(): void {
@@ -19,9 +26,9 @@ const signedIn = use(
   bearer(async (token) => ({ "token-of-ada": { name: "ada" }, "token-of-root": { name: "root" } })[token]),
 );
 
-type Req = { method: string; path: string; headers: Iterable<readonly [string, string]> };
-const note = (route: string, { method, path, headers }: Req, user = "") => {
-  seen.push({ route, method, path, user, headers: Object.fromEntries(headers) });
+type Req = { method: string; path: string; query: string; headers: Iterable<readonly [string, string]> };
+const note = (route: string, { method, path, query, headers }: Req, user = "") => {
+  seen.push({ route, method, path, query, user, headers: Object.fromEntries(headers) });
   void secret("KEY");
 };
 /** The tenant that a proxy has put into the request. */

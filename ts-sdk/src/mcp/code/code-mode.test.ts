@@ -1,6 +1,20 @@
 /** Code mode under `testApp`, where programs run in a context of Node. */
 import { describe, expect, test } from "vitest";
-import { apiKey, del, field, get, list, octetStream, ok, post, put, routes, stream, Type } from "../../index.ts";
+import {
+  apiKey,
+  del,
+  field,
+  get,
+  list,
+  octetStream,
+  ok,
+  post,
+  put,
+  respond,
+  routes,
+  stream,
+  Type,
+} from "../../index.ts";
 import { testApp } from "../../testing/index.ts";
 
 const Note = Type("Note", { id: field.u32(), text: field.string() });
@@ -103,6 +117,11 @@ test("search finds signatures", async () => {
 });
 
 describe("credentials and confirmations of an app with API keys", () => {
+  const repeats = {
+    bare: (key: string) => key,
+    escaped: (key: string) => `{"${key.replaceAll("-", "\\u002d")}":["\\/","${key}","\\\\${key}"]}`,
+    password: (_: string, basic: string) => JSON.stringify(atob(basic.slice(6)).split(":")),
+  };
   let turn = 0;
   let uploads: { dry: string | undefined; bytes: number[] }[] = [];
   const keyed = testApp(
@@ -113,6 +132,19 @@ describe("credentials and confirmations of an app with API keys", () => {
         ),
         as: get("/as", { headers: { "x-api-key": field.string().optional() } }, ({ headers }) => ok(headers)),
         pin: get("/pin", () => ok({ pin: 12345678, other: 1234 })),
+        nothing: get("/nothing", () => ok(null)),
+        // Answers of other servers that repeat the request, each in its own way.
+        ...Object.fromEntries(
+          Object.entries(repeats).map(([name, write]) => [
+            name,
+            get(`/repeats/${name}`, (_, { headers }) =>
+              respond(200, {
+                headers: { "content-type": "application/json" },
+                body: write(headers.get("x-api-key") ?? "", headers.get("authorization") ?? ""),
+              }),
+            ),
+          ]),
+        ),
         copy: get("/copy", (_, req) =>
           stream(async function* () {
             yield `\0${req.headers.get("x-api-key")}`;
@@ -170,8 +202,16 @@ describe("credentials and confirmations of an app with API keys", () => {
       '"headers.x-api-key" is not an input of this route',
     ],
     ["(await api.copy()).data", btoa("\0[credential]")],
-  ])("%s has no credential", async (code, value) => {
-    expect(await run(code)).toMatchObject({ value });
+    ["(await api.bare()).data", "[credential]"],
+    ["(await api.escaped()).data", { "[credential]": ["/", "[credential]", "\\[credential]"] }],
+    [
+      "(await api.password()).data",
+      ["ada", "[credential]"],
+      { ...headers, authorization: `Basic ${btoa("ada:pa/ss")}` },
+    ],
+    ["(await api.nothing()).data", null],
+  ])("%s has no credential", async (code, value, caller = headers) => {
+    expect(await run(code, {}, caller)).toMatchObject({ value });
   });
 
   const upload = (bytes: string, dry: string) =>

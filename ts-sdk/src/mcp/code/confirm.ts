@@ -61,10 +61,10 @@ export class Confirmations {
   /** The calls of a token; undefined when it is not valid, or no more. */
   check(token: unknown, now = Date.now()): string[] | undefined {
     if (typeof token !== "string" || token.length > MAX_TOKEN) return undefined;
-    const [encoded = "", mac = ""] = token.split(".");
+    const [encoded = "", mac = "", ...others] = token.split(".");
     const bytes = decodeBase64Url(encoded);
     const content = bytes && decodeUtf8(bytes);
-    if (content === undefined || !isEqual(mac, this.#mac("token", content))) return undefined;
+    if (content === undefined || others.length > 0 || !isEqual(mac, this.#mac("token", content))) return undefined;
     const [expires, ...calls] = JSON.parse(content) as [number, ...string[]];
     return expires > now ? calls : undefined;
   }

@@ -8,6 +8,7 @@ import { type Request, rawOf } from "../../http/request.ts";
 import { decodeUtf8, decodeUtf8Leniently, encodeUtf8, platform } from "../../platform.ts";
 import type { RawRequest } from "../../raw.ts";
 import type { Operation } from "../../routing/operation.ts";
+import { isArgumentHeader } from "../build-request.ts";
 import { type Callee, requestOf } from "../call-tool.ts";
 import { MAX_DEPTH, MAX_REQUEST, MAX_SOURCE, PROGRAM_LIMITS } from "../limits.ts";
 import { INVALID_PARAMS, isDeep, isObject, type Members, ProtocolError } from "../messages.ts";
@@ -15,7 +16,7 @@ import { type Answered, dataOf, headerOf, isJson, isText, piecesOf, readAnswer, 
 import type { McpOptions, ProgramLimits, ToolEntry } from "../types.ts";
 import { Confirmations } from "./confirm.ts";
 import { argumentsOf } from "./program-input.ts";
-import { credentialsOf, redact } from "./redact.ts";
+import { credentialsOf, redact, redactJson } from "./redact.ts";
 import type { FromIsolate, Isolate, OpenIsolate, ProgramError, ToIsolate } from "./types.ts";
 
 /** The outcome of a program. */
@@ -200,10 +201,11 @@ class Execution {
     if (confirm === undefined || method === "GET") return true;
     const call = { name: tool.route, method, path: pathWithQuery, input };
     if (!(await confirm(call as Parameters<typeof confirm>[0]))) return true;
-    const caller = rawOf(this.#request).headers;
-    const own = built.headers.filter((header) => !caller.includes(header));
-    const headers = own.map(([name, value]) => [name, encodeBase64(value)]);
-    const key = this.#signer().nameOf([tool.route, pathWithQuery, headers, body ? encodeBase64(body) : ""]);
+    // The caller's other headers may differ in the next request: traces, and numbers that proxies give to requests.
+    const caller = new Set(rawOf(this.#request).headers.map(([name]) => name.toLowerCase()));
+    const headers = built.headers.map(([name, value]) => [name.toLowerCase(), encodeBase64(value)] as const);
+    const own = headers.filter(([name]) => isArgumentHeader(name) && !caller.has(name));
+    const key = this.#signer().nameOf([tool.route, pathWithQuery, own, body ? encodeBase64(body) : ""]);
     const at = this.#confirmed?.indexOf(key) ?? -1;
     if (at === -1) {
       this.#held.push({ ...call, key });
@@ -224,16 +226,25 @@ class Execution {
   /** The members of an answer of the typed client. */
   #answerOf(answer: Answered): Members {
     const { status, type, body } = answer;
-    const text = body && isText(type) ? redact(decodeUtf8(body) ?? "", this.#credentials, isJson(type)) : undefined;
-    const data = text === undefined ? body && body.length > 0 && this.#bytesOf(body) : dataIn(type, text);
-    if (status < 400) return { ok: true, status, ...(data === undefined || data === false ? {} : { data }) };
+    const data = body === undefined || body.length === 0 ? undefined : this.#dataIn(type, body);
+    if (status < 400) return { ok: true, status, ...(data === undefined ? {} : { data }) };
     return { ok: false, status, problem: isObject(data) ? data : { status, ...(data ? { detail: data } : {}) } };
+  }
+
+  /** The data of a body: JSON, events, a text, or bytes in base64. */
+  #dataIn(type: string, body: Uint8Array): unknown {
+    const text = isText(type) ? decodeUtf8(body) : undefined;
+    if (text === undefined) return this.#bytesOf(body);
+    const value = isJson(type) ? parsed(redactJson(text, this.#credentials)) : undefined;
+    if (value !== undefined) return value;
+    const redacted = redact(text, this.#credentials);
+    return type === "text/event-stream" ? dataOf(redacted) : redacted;
   }
 
   /** Bytes in base64. The program's text could not be searched for credentials any more. */
   #bytesOf(body: Uint8Array): string {
     const text = decodeUtf8Leniently(body);
-    const redacted = redact(text, this.#credentials, false);
+    const redacted = redact(text, this.#credentials);
     return encodeBase64(redacted === text ? body : encodeUtf8(redacted));
   }
 
@@ -273,12 +284,6 @@ class Execution {
     const [cpuUs] = this.#opened?.usage() ?? [0];
     return { result, logs: this.#logs, usage: { cpuUs, calls: this.#made }, refused: this.#refused };
   }
-}
-
-/** The data of a body of text: JSON, events, or the text itself. */
-function dataIn(type: string, text: string): unknown {
-  if (isJson(type)) return text === "" ? undefined : (parsed(text) ?? text);
-  return type === "text/event-stream" ? dataOf(text) : text;
 }
 
 function parsed(text: string): unknown {
