@@ -85,7 +85,7 @@ describe("wrong usage is 2 and says what to type", () => {
   test.each([
     [["biuld"], "Did you mean build?"],
     [["build", "--relaese"], "Did you mean --release?"],
-    [["run", "--port", "70000"], "A port is a number from 0 to 65535"],
+    [["run", "--port", "70000"], "A port must be a number from 0 to 65535"],
     [["run", "--port"], "argument missing"],
     [["new"], "missing required argument 'name'"],
     [["new", "demo", "-t", "nextjs"], "Allowed choices are hello"],

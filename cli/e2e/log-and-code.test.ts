@@ -182,7 +182,7 @@ test("tenon compile says what it cannot do", async () => {
     /`i386` is not a known processor.*known are native, /,
   );
   expect(failureOf("compile", hello, "-o", join(folder, "a.wasm"))).toContain(
-    "the name of compiled code ends in .cwasm",
+    "the name of compiled code must end in .cwasm",
   );
   expect(failureOf("compile", join(folder, "none.wasm"))).toContain("there is no such file");
   const text = join(folder, "text.wasm");

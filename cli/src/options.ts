@@ -23,13 +23,14 @@ export function terminalFor(options: CommonOptions): Terminal {
 /** Parses `--port`. */
 export function parsePort(text: string): number {
   const port = /^[0-9]{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(port <= 65_535)) throw new InvalidArgumentError("A port is a number from 0 to 65535; 0 takes a free one.");
+  if (!(port <= 65_535))
+    throw new InvalidArgumentError("A port must be a number from 0 to 65535; 0 chooses a free one.");
   return port;
 }
 
 /** Parses `--host`. */
 export function parseHost(text: string): string {
-  if (text.trim() === "") throw new InvalidArgumentError("A host is an address such as 127.0.0.1, or a name.");
+  if (text.trim() === "") throw new InvalidArgumentError("A host must be an address such as 127.0.0.1, or a name.");
   return text;
 }
 

@@ -53,7 +53,7 @@ export async function shippedEngine(revision: string, full: boolean): Promise<En
   if (createHash("sha256").update(packed).digest("hex") !== expected) {
     throw new TenonError(
       "ENGINE",
-      `${file} is not the engine of this release: its digest is another`,
+      `${file} is not the engine of this release: digest mismatch`,
       "remove node_modules and install again",
     );
   }

@@ -37,7 +37,7 @@ export function compileCommand(program: Command): void {
     exitOnInterrupt();
     const output = options.output ?? component.replace(/(\.wasm)?$/, ".cwasm");
     if (!output.endsWith(".cwasm")) {
-      throw new TenonError("USAGE", `cannot write ${output}: the name of compiled code ends in .cwasm`);
+      throw new TenonError("USAGE", `cannot write ${output}: the name of compiled code must end in .cwasm`);
     }
     const bytes = await readFile(component).catch((error: unknown) => {
       const isAbsent = (error as NodeJS.ErrnoException).code === "ENOENT";

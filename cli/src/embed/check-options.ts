@@ -121,7 +121,7 @@ const listenChecks: Readonly<Record<keyof ListenOptions, OptionCheck>> = {
  */
 export function refuseWrongOptions(options: RuntimeOptions): void {
   if (!isRecord(options as unknown)) {
-    throw new TenonError("CONFIG", "`Runtime.create` takes an object of options, with `modules` at least");
+    throw new TenonError("CONFIG", "the options of `Runtime.create` must be an object, with `modules` at least");
   }
   const problems = problemsOf(options, runtimeChecks, (name) =>
     Object.hasOwn(listenChecks, name) ? "an option of `listen`" : undefined,
@@ -148,7 +148,7 @@ export function refuseWrongModule(name: string, module: ModuleOptions): void {
  */
 export function listenOptions(options: ListenOptions): Required<ListenOptions> {
   if (!isRecord(options as unknown))
-    throw new TenonError("CONFIG", "`listen` takes an object: { host, port }, or nothing");
+    throw new TenonError("CONFIG", "the argument of `listen` must be an object { host, port }, or left out");
   refuse(
     problemsOf(options, listenChecks, (name) =>
       Object.hasOwn(runtimeChecks, name) ? "an option of `Runtime.create`" : undefined,

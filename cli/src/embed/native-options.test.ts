@@ -9,9 +9,9 @@ const create = (options?: unknown) => Runtime.create(options as RuntimeOptions);
 
 /** Invalid options, and their errors. */
 const wrong: [unknown, string][] = [
-  [undefined, "`Runtime.create` takes an object of options, with `modules` at least"],
-  [null, "`Runtime.create` takes an object of options, with `modules` at least"],
-  [["a.wasm"], "`Runtime.create` takes an object of options, with `modules` at least"],
+  [undefined, "the options of `Runtime.create` must be an object, with `modules` at least"],
+  [null, "the options of `Runtime.create` must be an object, with `modules` at least"],
+  [["a.wasm"], "the options of `Runtime.create` must be an object, with `modules` at least"],
   [{}, "`modules` is missing: it must be a list of component files, or an object of files by the names to call them"],
   [
     { modules: "dist/x.wasm" },
@@ -167,9 +167,9 @@ beforeAll(async () => {
 afterAll(() => runtime.close());
 
 test.each<[unknown, string]>([
-  [3000, "`listen` takes an object: { host, port }, or nothing"],
-  ["127.0.0.1:3000", "`listen` takes an object: { host, port }, or nothing"],
-  [null, "`listen` takes an object: { host, port }, or nothing"],
+  [3000, "the argument of `listen` must be an object { host, port }, or left out"],
+  ["127.0.0.1:3000", "the argument of `listen` must be an object { host, port }, or left out"],
+  [null, "the argument of `listen` must be an object { host, port }, or left out"],
   [{ port: 99_999 }, "`port` must be a whole number from 0 to 65535"],
   [{ port: -1 }, "`port` must be a whole number from 0 to 65535"],
   [{ port: Number.NaN }, "`port` must be a whole number from 0 to 65535"],

@@ -41,7 +41,7 @@ pub enum AddressError {
     )]
     NoSockets(String),
     /// The host is missing, or there are a path or credentials.
-    #[error("`{0}` is more or less than http://host:port: credentials, path and query belong elsewhere")]
+    #[error("`{0}` must be http://host:port: credentials, path and query belong elsewhere")]
     Authority(String),
     /// An entry of `[outbound] allow` that is not a host.
     #[error("`{0}` is not an outbound host: write host, host:port, or either after http:// or https://")]

@@ -24,7 +24,7 @@ test.each([
   [null, "null"],
 ])("writing %o throws a TypeError", (value, kind) => {
   const memory = new LinkedModule(1, 2).memory(0);
-  const error = new TypeError(`memory.write: the bytes are a Uint8Array, and not ${kind}`);
+  const error = new TypeError(`memory.write: the bytes must be a Uint8Array, not ${kind}`);
   expect(() => memory.write(8, value as never)).toThrow(error);
   expect(bytes).toEqual(new Uint8Array(64));
 });

@@ -70,7 +70,7 @@ export class LinkedModule {
       write(offset, bytes) {
         // A text and another view have a length, too.
         if (tagOf(bytes) !== "Uint8Array")
-          throw new TypeError(`memory.write: the bytes are a Uint8Array, and not ${kindOf(bytes)}`);
+          throw new TypeError(`memory.write: the bytes must be a Uint8Array, not ${kindOf(bytes)}`);
         const memory = number();
         if (!isAddress(offset) || !write(memory, offset, bytes)) throw outside(memory, offset, bytes.length);
       },

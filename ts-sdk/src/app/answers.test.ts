@@ -123,7 +123,7 @@ describe("several answers", () => {
     ["status beside them", { responses: { 200: User }, status: 201 }, 'takes the place of "status"'],
     ["errors alone", { responses: { 404: Problem } }, "must have a status below 400"],
     ["a status out of range", { responses: { 99: User } }, "must be from 200 to 599"],
-    ["a body that is never sent", { responses: { 204: User } }, "has no body"],
+    ["a body that is never sent", { responses: { 204: User } }, "must have no body"],
     ["no schema", { responses: { 200: { a: 1 } } }, "is not a schema"],
     ["no object", { responses: 1 }, "must be an object of schemas"],
   ])("refuse %s", (_what, options, message) => {

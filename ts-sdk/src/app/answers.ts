@@ -38,7 +38,8 @@ export function checkAnswers(
       throw new RangeError(`${label}: "${name}": a status must be from 200 to 599`);
     }
     if (schema === undefined || schema === null) return [status, undefined];
-    if (isBodiless(status)) throw new TypeError(`${label}: "${name}": an answer with status ${status} has no body`);
+    if (isBodiless(status))
+      throw new TypeError(`${label}: "${name}": an answer with status ${status} must have no body`);
     return [status, checked(name, schema)];
   });
   const success = answers.find(([status]) => status < 400);

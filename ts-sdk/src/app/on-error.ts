@@ -19,7 +19,8 @@ export function errorHandler(
     try {
       const answer = await onError(thrown, request);
       if (answer instanceof Response) return encodedResponse(answer);
-      if (answer !== undefined) throw new TypeError("onError: returns a response, or undefined for the ordinary 500");
+      if (answer !== undefined)
+        throw new TypeError("onError: it must return a response, or undefined for the ordinary 500");
     } catch (another) {
       reportError(handler, another);
     }

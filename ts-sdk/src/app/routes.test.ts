@@ -32,9 +32,9 @@ describe("routes that can't be", () => {
       () => routes({ a: get("a", handler) }),
       /routes: "a": the path "a" must start with "\/"/,
     ],
-    ["a query in the path", () => routes({ a: get("/a?b", handler) }), /"a": the path "\/a\?b" may hold no "\?"/],
-    ["half a placeholder", () => routes({ a: get("/a{b}", handler) }), /a placeholder is a whole segment/],
-    ["an open brace", () => routes({ a: get("/{b", handler) }), /a placeholder is a whole segment/],
+    ["a query in the path", () => routes({ a: get("/a?b", handler) }), /"a": the path "\/a\?b" must have no "\?"/],
+    ["half a placeholder", () => routes({ a: get("/a{b}", handler) }), /a placeholder must be a whole segment/],
+    ["an open brace", () => routes({ a: get("/{b", handler) }), /a placeholder must be a whole segment/],
     ["a placeholder twice", () => routes({ a: get("/{b}/{b}", handler) }), /has \{b\} twice/],
     ["a malformed escape", () => routes({ a: get("/%zz", handler) }), /malformed percent-encoding/],
     [
@@ -69,7 +69,11 @@ describe("routes that can't be", () => {
       () => post("/", { status: 404 } as never, anyHandler),
       /"status" must be the success status, 200 to 399, not 404/,
     ],
-    ["a body for 204", () => post("/", { status: 204, response: Body } as never, anyHandler), /status 204 has no body/],
+    [
+      "a body for 204",
+      () => post("/", { status: 204, response: Body } as never, anyHandler),
+      /status 204 must have no body/,
+    ],
     ["warm that is no boolean", () => post("/", { warm: "yes" } as never, anyHandler), /"warm" must be true or false/],
     [
       "deprecated that is no boolean",

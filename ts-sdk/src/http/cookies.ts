@@ -52,12 +52,13 @@ function setCookie(name: string, value: string, options: CookieOptions): string 
   if (!secure && (prefix || sameSite === "None" || options.partitioned)) {
     throw wrong("its prefix, SameSite=None and Partitioned each need Secure");
   }
-  if (prefix === "host" && (path !== "/" || domain !== undefined)) throw wrong('__Host- needs path "/" and no domain');
-  if (!path.startsWith("/") || !ATTRIBUTE.test(path)) throw wrong('"path" begins with "/" and has no ";"');
-  if (domain !== undefined && !/^[A-Za-z0-9.-]+$/.test(domain)) throw wrong('"domain" is the name of a host');
-  if (sameSite === undefined) throw wrong('"sameSite" is Strict, Lax or None');
+  if (prefix === "host" && (path !== "/" || domain !== undefined))
+    throw wrong('__Host- must have path "/" and no domain');
+  if (!path.startsWith("/") || !ATTRIBUTE.test(path)) throw wrong('"path" must begin with "/" and have no ";"');
+  if (domain !== undefined && !/^[A-Za-z0-9.-]+$/.test(domain)) throw wrong('"domain" must be the name of a host');
+  if (sameSite === undefined) throw wrong('"sameSite" must be Strict, Lax or None');
   if (maxAge !== undefined && !Number.isSafeInteger(maxAge)) throw wrong('"maxAge" must be a whole number of seconds');
-  if (expires !== undefined && Number.isNaN(Number(expires))) throw wrong('"expires" is a valid Date');
+  if (expires !== undefined && Number.isNaN(Number(expires))) throw wrong('"expires" must be a valid Date');
   const pair = `${name}=${encodeURIComponent(value)}`;
   if (pair.length > MAX_BYTES) throw new RangeError(`cookie "${name}": is longer than ${MAX_BYTES} bytes`);
   return [

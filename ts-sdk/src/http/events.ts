@@ -22,7 +22,7 @@ export interface ServerSentEvent {
  */
 export function encodeEvent(value: unknown): Uint8Array {
   if (typeof value !== "object" || value === null)
-    throw new TypeError(`sse: an event is { event?, data, id?, retry? }, and not ${typeName(value)}`);
+    throw new TypeError(`sse: an event must be { event?, data, id?, retry? }, not ${typeName(value)}`);
   const { event, data, id, retry } = value as ServerSentEvent;
   if (data === undefined) throw new TypeError('sse: "data" is undefined');
   let text = field("event", event);

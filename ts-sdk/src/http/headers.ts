@@ -105,6 +105,6 @@ export function checkValue(name: string, value: string): string {
   const text = String(value);
   if (!FORBIDDEN.test(text)) return text;
   throw new TypeError(
-    `header "${name}": the value may hold no control character, such as a line break, and none above U+00FF`,
+    `header "${name}": the value must have no control character, such as a line break, and none above U+00FF`,
   );
 }

@@ -283,7 +283,7 @@ export function respond<const Status extends number, const Init extends Response
   const body = init?.body;
   const isStream = isReadable(body);
   if (body !== undefined && typeof body !== "string" && !isStream && !isBytes(body)) {
-    throw new TypeError("respond: the body is a text, a Uint8Array or a ReadableStream; for JSON there is ok()");
+    throw new TypeError("respond: the body must be a string, a Uint8Array or a ReadableStream; for JSON there is ok()");
   }
   const sending = isStream ? { start: streamOf(settingsOf("respond", body)) } : undefined;
   const type = typeof body === "string" ? "text/plain; charset=utf-8" : undefined;

@@ -315,7 +315,7 @@ describe("sse", () => {
   });
 
   it.each([
-    ["text", "sse: an event is { event?, data, id?, retry? }, and not a string"],
+    ["text", "sse: an event must be { event?, data, id?, retry? }, not a string"],
     [{ data: 1, event: "a\nb" }, '"event" must be one line'],
     [{ data: 1, id: "a\0" }, '"id" must be one line'],
     [{ data: 1, id: "a\r" }, '"id" must be one line'],

@@ -425,7 +425,7 @@ function check(options: McpOptions): void {
   if (code !== undefined && typeof code !== "boolean") throw new TypeError('mcp: "code" must be true or false');
   if (confirm !== undefined && typeof confirm !== "function") throw new TypeError('mcp: "confirm" must be a function');
   if ((confirm !== undefined || limits !== undefined) && code !== true) {
-    throw new TypeError('mcp: "confirm" and "limits" need "code: true"');
+    throw new TypeError('mcp: "confirm" and "limits" must come with "code: true"');
   }
   if (limits === undefined) return;
   if (!isObject(limits)) throw new TypeError('mcp: "limits" must be an object');

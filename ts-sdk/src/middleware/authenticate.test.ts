@@ -73,7 +73,7 @@ describe("basicAuth", () => {
   it("names its realm", async () => {
     const answer = await app(basicAuth(() => undefined, { realm: "shop" })).get("/me");
     expect(answer.headers.get("www-authenticate")).toBe('Basic realm="shop", charset="UTF-8"');
-    expect(() => basicAuth(() => 1, { realm: 'a"b' })).toThrow('"realm" is visible ASCII');
+    expect(() => basicAuth(() => 1, { realm: 'a"b' })).toThrow('"realm" must be visible ASCII');
   });
 });
 

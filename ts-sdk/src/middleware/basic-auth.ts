@@ -25,7 +25,7 @@ export function basicAuth<User>(
   { realm = "restricted" }: { readonly realm?: string } = {},
 ): Middleware<WithUser<User>> {
   checkVerify("basicAuth", verify);
-  if (!/^[ !#-[\]-~]*$/.test(realm)) throw new TypeError('basicAuth: "realm" is visible ASCII without quotes');
+  if (!/^[ !#-[\]-~]*$/.test(realm)) throw new TypeError('basicAuth: "realm" must be visible ASCII without quotes');
   return authenticate<User>({ kind: "basic" }, `Basic realm="${realm}", charset="UTF-8"`, async (req) => {
     const encoded = credentials(req, BASIC);
     const bytes = encoded === undefined ? undefined : decodeBase64(encoded);

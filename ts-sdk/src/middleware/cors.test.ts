@@ -262,7 +262,7 @@ it.each([
   ["a header with a line break", { origin: "*", headers: ["a\r\nb"] }, /"headers" must be a list of names/],
   ["an exposed header that is no name", { origin: "*", expose: ["a b"] }, /"expose" must be a list of names/],
   ["credentials for everyone", { origin: "*", credentials: true }, /"credentials" can't be used with origin "\*"/],
-  ["one origin that is no list", { origin: A }, /"origin" is "\*", a list of origins, or a function/],
+  ["one origin that is no list", { origin: A }, /"origin" must be "\*", a list of origins, or a function/],
   ["a slash behind it", { origin: [`${A}/`] }, /"https:\/\/a.example\/" is not an origin/],
   ["a host alone", { origin: ["a.example"] }, /is not an origin/],
   ["the scheme's own port", { origin: [`${A}:443`] }, /is not an origin/],

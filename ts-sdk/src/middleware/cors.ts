@@ -119,7 +119,7 @@ function check(options: CorsOptions): void {
     );
   }
   if (origin !== "*" && typeof origin !== "function" && !Array.isArray(origin)) {
-    throw new TypeError('cors: "origin" is "*", a list of origins, or a function');
+    throw new TypeError('cors: "origin" must be "*", a list of origins, or a function');
   }
   for (const each of Array.isArray(origin) ? (origin as readonly string[]) : []) {
     if (ORIGIN.test(each) && !DEFAULT_PORT.test(each)) continue;

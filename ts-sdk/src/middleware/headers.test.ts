@@ -111,7 +111,7 @@ describe("secureHeaders", () => {
 
   it("needs a value where there is no default", () => {
     expect(() => secureHeaders({ permissionsPolicy: true } as never)).toThrow(
-      'secureHeaders: "permissionsPolicy" has no default, so it needs a value',
+      'secureHeaders: "permissionsPolicy" must have a value, because it has no default',
     );
   });
 

@@ -405,7 +405,7 @@ it.each([
   ["no key", { algorithms: ["HS256"] }, /either "key" or "jwks"/],
   ["both", { key: "x", jwks: "http://a/", algorithms: ["HS256"] }, /either "key" or "jwks"/],
   ["an empty key", { key: "", algorithms: ["HS256"] }, /"key" is empty/],
-  ["no algorithm", { key: "x", algorithms: [] }, /"algorithms" lists one or more of HS256, /],
+  ["no algorithm", { key: "x", algorithms: [] }, /"algorithms" must have one or more of HS256, /],
   ["alg none", { key: "x", algorithms: ["none"] }, /"algorithms"/],
   ["no set of keys", { jwks: { keys: 1 }, algorithms: ["RS256"] }, /"jwks" must be a URL or a set/],
   ["a leeway below 0", { key: "x", algorithms: ["HS256"], leeway: -1 }, /"leeway"/],

@@ -325,7 +325,7 @@ function check(options: JwtOptions): void {
   }
   const known = Object.keys(ALGORITHMS);
   if (!Array.isArray(algorithms) || algorithms.length === 0 || !algorithms.every((each) => known.includes(each))) {
-    throw new TypeError(`jwt: "algorithms" lists one or more of ${known.join(", ")}`);
+    throw new TypeError(`jwt: "algorithms" must have one or more of ${known.join(", ")}`);
   }
   if (issuer !== undefined && typeof issuer !== "string") throw new TypeError('jwt: "issuer" must be a text');
   const audiences: readonly unknown[] = audience === undefined ? [""] : [audience].flat();

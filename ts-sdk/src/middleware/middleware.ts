@@ -41,7 +41,7 @@ export function middleware<Adds extends object = Empty, Needs extends object = E
     around: (inner, recover) => async (request, context, arrived) => {
       let isCalled = false;
       const next = (added?: object) => {
-        if (isCalled) throw new Error("next() was called twice: a middleware calls what is inside it at most once");
+        if (isCalled) throw new Error("next() was called twice: a middleware must call it at most once");
         isCalled = true;
         return Promise.resolve(inner(request, added === undefined ? context : { ...context, ...added }, arrived));
       };

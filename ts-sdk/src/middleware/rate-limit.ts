@@ -44,7 +44,7 @@ export function rateLimit(options: RateLimitOptions): Middleware {
   }
   if (typeof key !== "function")
     throw new TypeError("rateLimit: expects key, a function of the request that names its client");
-  if (!/^[\w.-]+$/.test(name)) throw new TypeError("rateLimit: a name is letters, digits, _, . and -");
+  if (!/^[\w.-]+$/.test(name)) throw new TypeError("rateLimit: a name must have only letters, digits, _, . and -");
   const policy = `"${name}";q=${limit};w=${window}`;
   return middleware(async (req, next) => {
     const client = await placeOf(`ratelimit:${name}:${await key(req)}`);

@@ -88,7 +88,7 @@ function named(options: SecureHeadersOptions): Record<string, string | false> {
     }
     if (value === undefined || (value === true && name in DEFAULTS)) return [];
     if (value !== true) return [[name, value]];
-    throw new TypeError(`secureHeaders: "${given}" has no default, so it needs a value`);
+    throw new TypeError(`secureHeaders: "${given}" must have a value, because it has no default`);
   });
   return Object.fromEntries(pairs);
 }

@@ -127,7 +127,7 @@ describe("standard-webhooks", () => {
   it("a secret that is no base64 is the author's mistake", async () => {
     const errors = vi.spyOn(console, "error").mockImplementation(() => {});
     expect(await ask({ scheme: "standard-webhooks", secret: () => "whsec_!" }, headers(), body)).toBe(500);
-    expect(errors.mock.calls[0]?.[0]).toMatch(/the secret of standard-webhooks is base64/);
+    expect(errors.mock.calls[0]?.[0]).toMatch(/the secret of standard-webhooks must be base64/);
     errors.mockRestore();
   });
 });
@@ -137,8 +137,8 @@ it.each([
   ["a name that objects inherit", { scheme: "constructor", secret: "x" }, /"scheme" must be one of/],
   ["no secret", { scheme: "github" }, /"secret" must be a text/],
   ["an empty secret", { scheme: "github", secret: "" }, /"secret" must be a text/],
-  ["a secret that is no base64", { scheme: "standard-webhooks", secret: "whsec_!" }, /is base64, "whsec_…"/],
-  ["a secret of no bytes", { scheme: "standard-webhooks", secret: "whsec_" }, /is base64, "whsec_…"/],
+  ["a secret that is no base64", { scheme: "standard-webhooks", secret: "whsec_!" }, /must be base64, "whsec_…"/],
+  ["a secret of no bytes", { scheme: "standard-webhooks", secret: "whsec_" }, /must be base64, "whsec_…"/],
   ["an unknown option", { scheme: "github", secret: "x", key: 1 }, /signature: unknown "key"/],
   ["a tolerance below 0", { scheme: "github", secret: "x", tolerance: -1 }, /"tolerance"/],
 ])("refuses %s", (_what, options, message) => {

@@ -73,7 +73,7 @@ const SCHEMES: Readonly<Record<SignatureScheme, Scheme>> = {
     },
     key: (secret) => {
       const bytes = decodeBase64(secret.replace(/^whsec_/, ""));
-      if (!bytes?.length) throw new TypeError('signature: the secret of standard-webhooks is base64, "whsec_…"');
+      if (!bytes?.length) throw new TypeError('signature: the secret of standard-webhooks must be base64, "whsec_…"');
       return bytes;
     },
     encode: encodeBase64,

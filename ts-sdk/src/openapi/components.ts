@@ -40,7 +40,7 @@ export class Components {
     if (other === undefined) this.#schemas.set(name, { shape, schema, at });
     else if (other.shape !== shape) {
       throw new OpenApiError(
-        `two different types are called "${name}": one in ${other.at}, another in ${at}; a name stands for one shape`,
+        `two different types are called "${name}": one in ${other.at}, another in ${at}; each name must belong to one type`,
       );
     }
     return reference(name);

@@ -112,7 +112,7 @@ function refuseClashes(places: readonly OperationAtPath[]): void {
     bySlots.set(slots, namesake);
     if (namesake.path !== place.path) {
       throw new OpenApiError(
-        `${place.at} and ${namesake.at} are one path to OpenAPI: call their placeholders the same`,
+        `${place.at} and ${namesake.at} are one path to OpenAPI: their placeholders must have the same names`,
       );
     }
     const key = `${place.operation.method} ${place.path}`;

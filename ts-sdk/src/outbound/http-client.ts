@@ -114,7 +114,7 @@ export class HttpRequest {
     const { host, href } = destinationOf(this.#url);
     const where = `${method} ${host}`;
     if (this.#body !== undefined && /^(?:GET|HEAD)$/.test(method)) {
-      throw new HttpClientError("invalid", `${where}: such a request has no body`);
+      throw new HttpClientError("invalid", `${where}: such a request must have no body`);
     }
     const headers = this.#headers.slice();
     if (this.#isJson && !headers.some((header) => header[0] === "content-type")) headers.push(JSON_TYPE[0]);

@@ -115,7 +115,9 @@ function checkOptions(label: string, given: unknown): RouteOptions {
     throw new RangeError(`${label}: "status" must be the success status, 200 to 399, not ${status}`);
   }
   if (response && isBodiless(status)) {
-    throw new TypeError(`${label}: an answer with status ${status} has no body, so there is no "response" to declare`);
+    throw new TypeError(
+      `${label}: an answer with status ${status} must have no body, so there is no "response" to declare`,
+    );
   }
   for (const flag of ["deprecated", "warm"] as const) {
     if (options[flag] !== undefined && typeof options[flag] !== "boolean") {

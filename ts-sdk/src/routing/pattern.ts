@@ -21,7 +21,7 @@ export function parsePattern(path: string): Pattern {
   const wrong = (why: string) => new TypeError(`the path ${JSON.stringify(path)} ${why}`);
   if (typeof path !== "string") throw wrong("must be a text");
   if (path !== "" && !path.startsWith("/")) throw wrong('must start with "/" (or be empty)');
-  if (/[?#]/.test(path)) throw wrong('may hold no "?" and no "#": a query is declared by the option "query"');
+  if (/[?#]/.test(path)) throw wrong('must have no "?" and no "#": a query is declared by the option "query"');
   const segments = splitPath(path).map((text, i, all): Segment => {
     const [, name, star] = PLACEHOLDER.exec(text) ?? [];
     if (name !== undefined) {
@@ -30,7 +30,7 @@ export function parsePattern(path: string): Pattern {
     }
     if (text[0] === ":") throw wrong(`has "${text}": a placeholder must be written {${text.slice(1)}}`);
     if (text.includes("*")) throw wrong(`has "${text}": the rest of a path must be written {name*}`);
-    if (/[{}]/.test(text)) throw wrong(`has "${text}": a placeholder is a whole segment, {name}`);
+    if (/[{}]/.test(text)) throw wrong(`has "${text}": a placeholder must be a whole segment, {name}`);
     try {
       return { literal: decodeURIComponent(text) };
     } catch {

@@ -24,7 +24,7 @@ export function derive(
  */
 export function chosen(label: string, { name, fields }: TypeSchema, keys: unknown, wanted: boolean): string[] {
   const known = Object.keys(fields);
-  if (!Array.isArray(keys)) throw new TypeError(`${label} ${name}: the second argument is a list of field names`);
+  if (!Array.isArray(keys)) throw new TypeError(`${label} ${name}: the second argument must be a list of field names`);
   for (const key of keys) {
     if (!known.includes(key)) {
       throw new TypeError(`${label} ${name}: there is no field ${JSON.stringify(key)} (known: ${known.join(", ")})`);

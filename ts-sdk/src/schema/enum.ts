@@ -20,7 +20,7 @@ export function enumOf(...args: (string | Attributes)[]): Schema {
   checkAttributes("field.enum", attributes, []);
   const known = new Set<unknown>(values);
   if (values.length === 0 || known.size < values.length || values.some((value) => typeof value !== "string")) {
-    throw new TypeError("field.enum: needs one or more different texts");
+    throw new TypeError("field.enum: it must have one or more different texts");
   }
   const expected = `must be one of ${values.map((value) => JSON.stringify(value)).join(", ")}`;
   const json: Parse = (value, failures) => {

@@ -45,7 +45,7 @@ export function file(attributes: FileAttributes = {}): FileSchema<"required"> {
     throw new RangeError(`field.file: "max" must be a number of bytes, not ${max}`);
   }
   if (!Array.isArray(types) || !types.every(isMediaType)) {
-    throw new TypeError('field.file: "types" lists media types, such as "image/png" or "image/*"');
+    throw new TypeError('field.file: "types" must list media types, such as "image/png" or "image/*"');
   }
   const json: Parse = (value, failures) => {
     if (!isFile(value)) return fail(failures, "type", "must be a file");

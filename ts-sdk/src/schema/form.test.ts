@@ -247,7 +247,7 @@ it.each([
   ["a file in a Path", () => Path("P", { a: field.file() as never }), /"a" is a file/],
   ["an unknown attribute", () => field.file({ maximum: 1 } as never), /field.file: unknown "maximum"/],
   ["half a byte", () => field.file({ max: 0.5 }), /"max" must be a number of bytes/],
-  ["no media type", () => field.file({ types: ["png"] }), /"types" lists media types/],
+  ["no media type", () => field.file({ types: ["png"] }), /"types" must list media types/],
   [
     "a form as an answer",
     () => post("/a", { response: Plain } as never, (() => ok({})) as never),

@@ -79,7 +79,9 @@ const NAME = /^[A-Za-z0-9._-]+$/;
  */
 export function objectParts(label: string, role: Role, name: string, fields: Fields): SchemaParts {
   if (typeof name !== "string" || !(NAME.test(name) || name === INLINE)) {
-    throw new TypeError(`${label}: a name has letters, digits, ".", "_" and "-" only, not ${JSON.stringify(name)}`);
+    throw new TypeError(
+      `${label}: a name must have only letters, digits, ".", "_" and "-", unlike ${JSON.stringify(name)}`,
+    );
   }
   const what = `${label} ${name}`;
   checkFields(what, fields);

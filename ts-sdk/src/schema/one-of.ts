@@ -45,7 +45,7 @@ export function oneOf<const Tag extends string, V extends Variants>(
   variants: V,
 ): UnionSchema<OneOf<Tag, V>, "required"> {
   if (typeof tag !== "string" || tag === "" || tag === "__proto__") {
-    throw new TypeError(`oneOf: the first argument names a field, not ${JSON.stringify(tag)}`);
+    throw new TypeError(`oneOf: the first argument must be the name of a field, not ${JSON.stringify(tag)}`);
   }
   const tagged = new Map<string, TypeSchema>();
   for (const [value, type] of entriesOf(variants)) tagged.set(value, withTag(tag, value, type, variants, tagged));
@@ -95,10 +95,10 @@ function entriesOf(variants: Variants): [string, TypeSchema][] {
   const isObject = typeof variants === "object" && variants !== null;
   // { __proto__: … } in a literal sets the prototype, and would silently lose the variant.
   if (!isObject || Object.getPrototypeOf(variants) !== Object.prototype || Object.hasOwn(variants, "__proto__")) {
-    throw new TypeError('oneOf: the variants are an object of Types, and none is named "__proto__"');
+    throw new TypeError('oneOf: the variants must be an object of Types, and none may be named "__proto__"');
   }
   const entries = Object.entries(variants);
-  if (entries.length === 0) throw new TypeError("oneOf: needs at least one variant");
+  if (entries.length === 0) throw new TypeError("oneOf: it must have at least one variant");
   for (const [key, type] of entries) {
     const plain = isSchema(type) && type.presence === "required" && !type.takesNull;
     if (!plain || type.role !== "type") {

@@ -72,8 +72,8 @@ describe("definitions that can't be", () => {
     ["an enum with a word twice", () => field.enum("a", "a"), /one or more different texts/],
     ["a list of no schema", () => list({} as never), /must be a schema/],
     ["a list of optional items", () => list(field.u32().optional() as never), /must not be optional/],
-    ["a name that is none", () => Type("a b", {}), /Type: a name has letters, digits/],
-    ["no name", () => Type(undefined as never, {}), /Type: a name has/],
+    ["a name that is none", () => Type("a b", {}), /Type: a name must have only letters, digits/],
+    ["no name", () => Type(undefined as never, {}), /Type: a name must have only/],
     ["fields that are none", () => Type("T", { a: 1 } as never), /Type T: the field "a" is not a schema/],
     ["no fields", () => Type("T", null as never), /Type T: the fields must be an object/],
     [

@@ -42,7 +42,7 @@ export function isDialect(value: unknown): value is Dialect {
 }
 
 function readTarget(dialect: Dialect, target: unknown, options: unknown = {}): StatementCall {
-  if (!isPlainObject(options)) throw new SqlError("option", "the options are an object");
+  if (!isPlainObject(options)) throw new SqlError("option", "the options must be an object");
   const { table, columns } = readTable(target);
   return { dialect, table, columns, options };
 }

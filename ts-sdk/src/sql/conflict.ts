@@ -36,23 +36,24 @@ const OPTIONS: ReadonlySet<string> = new Set(["columns", "set", "nothing"]);
  */
 export function readConflict(conflict: unknown, inserted: readonly string[]): ConflictNode | undefined {
   if (conflict === undefined) return undefined;
-  if (!isPlainObject(conflict)) throw new SqlError("option", "takes columns, and set or nothing", "onConflict");
+  if (!isPlainObject(conflict)) throw new SqlError("option", "must have columns, and set or nothing", "onConflict");
   refuseUnknown(conflict, OPTIONS);
   // SQLite does not allow this clause with DEFAULT VALUES.
-  if (inserted.length === 0) throw new SqlError("option", "needs a column to insert", "onConflict");
+  if (inserted.length === 0) throw new SqlError("option", "must have a column to insert", "onConflict");
   const { set, nothing } = conflict;
   const columns = readColumns("columns", conflict["columns"]);
   const dotted = columns.find((column) => column.includes("."));
   // SQL does not allow a table's name here.
-  if (dotted !== undefined) throw new SqlError("identifier", "is a column of the table itself, without a dot", dotted);
+  if (dotted !== undefined)
+    throw new SqlError("identifier", "must be a column of the table itself, without a dot", dotted);
   if (Object.hasOwn(conflict, "set") === Object.hasOwn(conflict, "nothing")) {
-    throw new SqlError("option", "takes either set or nothing", "onConflict");
+    throw new SqlError("option", "must have either set or nothing", "onConflict");
   }
   if (Object.hasOwn(conflict, "nothing")) {
-    if (nothing !== true) throw new SqlError("option", "is true or left out", "nothing");
+    if (nothing !== true) throw new SqlError("option", "must be true or left out", "nothing");
     return { columns, set: [], excluded: [] };
   }
-  if (columns.length === 0) throw new SqlError("option", "is needed beside set", "columns");
+  if (columns.length === 0) throw new SqlError("option", "must be given with set", "columns");
   if (set === "excluded") return { columns, set: [], excluded: excludedColumns(inserted, columns) };
   if (!isPlainObject(set) || Object.keys(set).length === 0) {
     throw new SqlError("option", 'must have at least one column with its value, or "excluded"', "set");

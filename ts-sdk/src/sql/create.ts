@@ -70,11 +70,12 @@ function readRow(table: string, given: unknown): InsertNode {
 }
 
 function readRows(dialect: Dialect, table: string, rows: readonly unknown[], options: unknown = {}): InsertNode {
-  if (!isPlainObject(options)) throw new SqlError("option", "the options are an object");
+  if (!isPlainObject(options)) throw new SqlError("option", "the options must be an object");
   refuseUnknown(options, OPTIONS);
   if (!isPlainObject(rows[0])) throw new SqlError("option", "must have at least one row", "rows");
   const columns = Object.keys(rows[0]);
-  if (columns.length === 0) throw new SqlError("option", "needs a column; a row of defaults stands alone", "rows");
+  if (columns.length === 0)
+    throw new SqlError("option", "must have a column; a row of defaults must be the only one", "rows");
   // Checked before the rows are read, so that a list that exceeds the database's limit costs nothing.
   if (rows.length * columns.length > dialect.maxParams) {
     throw new SqlError("params", `${dialect.name} accepts at most ${dialect.maxParams} parameters in one statement`);
@@ -86,7 +87,7 @@ function readRows(dialect: Dialect, table: string, rows: readonly unknown[], opt
 
 /** The values of one row, in the order of the columns. */
 function readValues(row: unknown, columns: readonly string[]): Value[] {
-  if (!isPlainObject(row)) throw new SqlError("option", "a row is an object of columns", "rows");
+  if (!isPlainObject(row)) throw new SqlError("option", "a row must be an object of columns", "rows");
   const given = Object.keys(row);
   const values: Value[] = [];
   for (let i = 0; i < columns.length; i++) {

@@ -82,7 +82,7 @@ export class Cursor {
     if (typeof row !== "object" || row === null) throw new CursorError("value", "a cursor is made from a row");
     const cursor = new Cursor();
     const terms = readOrder(order, key);
-    if (terms.length === 0) throw new SqlError("option", "is needed to make a cursor", "order");
+    if (terms.length === 0) throw new SqlError("option", "must be given to make a cursor", "order");
     for (const { column } of terms) {
       const name = Object.hasOwn(row, column) ? column : column.slice(column.indexOf(".") + 1);
       const value: unknown = Object.hasOwn(row, name) ? (row as Record<string, unknown>)[name] : undefined;

@@ -43,7 +43,7 @@ function readObject(
 ): Condition | undefined {
   if (filter === undefined) throw new FilterError("undefined", "a filter is undefined", undefined, parent);
   if (!isPlainObject(filter)) {
-    throw new FilterError("shape", "a filter is an object of fields and operators", undefined, parent);
+    throw new FilterError("shape", "a filter must be an object of fields and operators", undefined, parent);
   }
   const items: Condition[] = [];
   const keys = Object.keys(filter);

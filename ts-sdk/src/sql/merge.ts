@@ -109,7 +109,7 @@ type AllowedOperators = "every" | readonly string[];
 function readAllow(allow: unknown): (field: string) => AllowedOperators | undefined {
   if (allow === undefined) return () => undefined;
   if (Array.isArray(allow)) return (field) => (allow.includes(field) ? "every" : undefined);
-  if (!isPlainObject(allow)) throw new SqlError("option", "takes field names, or operators by field name", "allow");
+  if (!isPlainObject(allow)) throw new SqlError("option", "must be field names, or operators by field name", "allow");
   const byField = new Map<string, readonly string[]>();
   for (const field of Object.keys(allow)) byField.set(field, readOperators("allow", allow[field]));
   return (field) => byField.get(field);

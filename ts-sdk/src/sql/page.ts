@@ -37,13 +37,12 @@ export interface Page<Row> {
  * @throws {CursorError} when the first or last row lacks a column of `order`
  */
 export function pageInfo<Row extends object>(rows: readonly Row[], options: PageOptions): Page<Row> {
-  if (typeof options !== "object" || options === null) throw new SqlError("option", "the options are an object");
+  if (typeof options !== "object" || options === null) throw new SqlError("option", "the options must be an object");
   const { order, key, limit, after, before, total } = options;
   if (!Number.isSafeInteger(limit) || limit < 1) throw new SqlError("option", "must be a positive integer", "limit");
-  if (!Array.isArray(rows)) throw new SqlError("option", "takes rows", "rows");
+  if (!Array.isArray(rows)) throw new SqlError("option", "must be rows", "rows");
   const backward = isGiven(before);
-  if (backward && isGiven(after))
-    throw new SqlError("option", "goes with after or with before, not with both", "before");
+  if (backward && isGiven(after)) throw new SqlError("option", "must come with after or before, not both", "before");
   const more = rows.length > limit;
   const kept = rows.slice(0, limit);
   if (backward) kept.reverse();

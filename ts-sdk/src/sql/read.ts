@@ -129,9 +129,9 @@ function readPlace({ after, before, page }: RawOptions): CursorPosition | undefi
   const text = after ?? before;
   if (text === undefined || text === null) return undefined;
   if (after !== undefined && after !== null && before !== undefined && before !== null) {
-    throw new SqlError("option", "goes with after or with before, not with both", "before");
+    throw new SqlError("option", "must come with after or before, not both", "before");
   }
-  if (page !== undefined) throw new SqlError("option", "does not go with a cursor", "page");
+  if (page !== undefined) throw new SqlError("option", "must not come with a cursor", "page");
   return { cursor: Cursor.decode(text as string), backward: text !== after };
 }
 
@@ -141,7 +141,7 @@ function readPosition(
   order: readonly OrderTerm[],
   cursor: Cursor,
 ): readonly Value[] {
-  if (order.length === 0) throw new SqlError("option", "is needed beside a cursor", "order");
+  if (order.length === 0) throw new SqlError("option", "must be given with a cursor", "order");
   const given = cursor.values(order);
   const values: Value[] = [];
   for (let i = 0; i < order.length; i++) {
@@ -176,7 +176,7 @@ function withNulls(
 function readOffset(page: unknown, limit: number | undefined): number | undefined {
   const number = readCount("page", page);
   if (number === undefined) return undefined;
-  if (limit === undefined) throw new SqlError("option", "needs a limit", "page");
+  if (limit === undefined) throw new SqlError("option", "must come with a limit", "page");
   const offset = (number - 1) * limit;
   if (!Number.isSafeInteger(offset)) throw new SqlError("option", "is too far", "page");
   return offset;

@@ -56,7 +56,7 @@ test("a memory is copied from and to, within its bounds", async () => {
     [new Uint16Array(1), "a Uint16Array"],
   ] as const)
     expect(() => m.write(0, value as never)).toThrow(
-      new TypeError(`memory.write: the bytes are a Uint8Array, and not ${kind}`),
+      new TypeError(`memory.write: the bytes must be a Uint8Array, not ${kind}`),
     );
   expect([m.grow(1), m.size]).toEqual([1, 131_072]);
   expect(() => m.grow(1)).toThrow(RangeError);

@@ -83,7 +83,7 @@ function memoryOf(memory: Memory): object {
       return new Uint8Array(memory.buffer).slice(offset, offset + length);
     },
     write(offset: number, bytes: Uint8Array) {
-      if (!isBytes(bytes)) throw new TypeError(`memory.write: the bytes are a Uint8Array, and not ${typeName(bytes)}`);
+      if (!isBytes(bytes)) throw new TypeError(`memory.write: the bytes must be a Uint8Array, not ${typeName(bytes)}`);
       within(offset, bytes.length);
       new Uint8Array(memory.buffer).set(bytes, offset);
     },

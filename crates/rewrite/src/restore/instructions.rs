@@ -17,7 +17,7 @@ pub(super) fn check(operator: &Operator<'_>) -> Result<(), &'static str> {
             match operator {
                 $(Operator::$op { .. } => left!($proposal $op),)*
                 // Required, because a future version may have more.
-                _ => Err("code has an instruction that is not known here"),
+                _ => Err("code has an unknown instruction"),
             }
         };
     }

@@ -119,8 +119,8 @@ async fn touch<S: KvStore>(
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
     let key = key_of(&uri, &shared.limits)?;
-    let ttl =
-        ttl_of(&uri, &headers)?.ok_or_else(|| Problem::bad_request("a time to live is needed: ?ttl=<seconds>"))?;
+    let ttl = ttl_of(&uri, &headers)?
+        .ok_or_else(|| Problem::bad_request("the request must have a time to live: ?ttl=<seconds>"))?;
     changed(shared.store.touch(key, ttl, Condition::of(&headers)).await?)
 }
 
@@ -167,7 +167,7 @@ async fn many<S: KvStore>(
     let (asked, _) = body::read_json_with_text(&headers, body, &shared.limits).await?;
     match (asked["get"].is_null(), asked["set"].is_null()) {
         (true, false) => write_many(&shared, &asked).await.map(IntoResponse::into_response),
-        (false, false) => Err(Problem::bad_request("either `get` or `set` can be asked for")),
+        (false, false) => Err(Problem::bad_request("the request must have `get` or `set`, not both")),
         (_, true) => read_many(&shared, &asked).await,
     }
 }

@@ -75,7 +75,7 @@ impl NewMessage {
 }
 
 fn no_body() -> Problem {
-    Problem::bad_request("a message is an object with a `body`")
+    Problem::bad_request("a message must be an object with a `body`")
 }
 
 /// A consumer's request for messages.

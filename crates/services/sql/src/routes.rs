@@ -41,7 +41,7 @@ impl<S: SqlStore> Shared<S> {
         let ran = match headers.get(TRANSACTION) {
             None => self.store.run(request).await,
             Some(_) if request.keyed.is_some() || request.isolation.is_some() => {
-                return Err(Problem::bad_request("a transaction has one isolation, and no Idempotency-Key"));
+                return Err(Problem::bad_request("a transaction must have one isolation, and no Idempotency-Key"));
             }
             Some(_) if !request.foreign_keys => {
                 return Err(Problem::bad_request("`foreign_keys` must be in the request that begins the transaction"));

@@ -35,7 +35,7 @@ impl Statement {
     /// value.
     fn from_json(value: Value, limits: &Limits) -> Result<Self, Problem> {
         let Value::Object(mut object) = value else {
-            return Err(Problem::bad_request("a statement is an object with `sql` and `params`"));
+            return Err(Problem::bad_request("a statement must be an object with `sql` and `params`"));
         };
         let sql = match object.remove("sql") {
             Some(Value::String(sql)) if !sql.trim().is_empty() => sql,

@@ -128,7 +128,7 @@ async fn keep<S: BlobStore>(
 ) -> Result<Response, Problem> {
     // Storing a part as the whole would lose the rest (RFC 9110, section 14.5).
     if headers.contains_key(CONTENT_RANGE) {
-        return Err(Problem::bad_request("an object is written whole, without Content-Range"));
+        return Err(Problem::bad_request("an object must be written whole, without Content-Range"));
     }
     let kept = Kept::of(headers)?;
     let upload = Incoming::new(headers, body, &shared.limits)?;
@@ -189,7 +189,7 @@ async fn sign<S: BlobStore>(
             let part = part.as_u64().map(|part| part.to_string());
             Some((UploadId::new(upload.as_str().unwrap_or(""))?, part_number(part.as_deref())?))
         }
-        _ => return Err(Problem::bad_request("`upload` and `part` are for the method \"PUT\"")),
+        _ => return Err(Problem::bad_request("`upload` and `part` must come with the method \"PUT\"")),
     };
     let most = signed::MAX_LIFETIME.as_secs();
     let wrong = || Problem::bad_request(format!("`expires` must be whole seconds, from 1 to {most}"));

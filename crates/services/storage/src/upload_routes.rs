@@ -66,7 +66,7 @@ pub(super) async fn put<S: BlobStore>(
     body: Body,
 ) -> Result<Response, Problem> {
     if headers.contains_key(CONTENT_RANGE) {
-        return Err(Problem::bad_request("a part is sent whole, without Content-Range"));
+        return Err(Problem::bad_request("a part must be sent whole, without Content-Range"));
     }
     let body = Incoming::new(headers, body, &shared.limits)?;
     let etag = shared.store.put_part(path, id, *number, body).await?;

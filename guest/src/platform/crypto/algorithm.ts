@@ -64,13 +64,13 @@ export const hashOf = (name: HashName): { readonly number: number; readonly size
 export function parametersOf(identifier: unknown): Parameters {
   const given = typeof identifier === "string" ? { name: identifier } : identifier;
   if (typeof given !== "object" || given === null || !("name" in given) || typeof given.name !== "string")
-    throw new TypeError("an algorithm is a name, or an object with one");
+    throw new TypeError("an algorithm must be a name, or an object with one");
   return given as Parameters;
 }
 
 /** Reads the parameter `hash`. */
 export function hashNamed({ hash }: Parameters): HashName {
-  if (hash === undefined) throw new TypeError('the algorithm has no "hash"');
+  if (hash === undefined) throw new TypeError('the algorithm must have a "hash"');
   return hashOfIdentifier(hash);
 }
 

@@ -220,7 +220,7 @@ function keyData(format: unknown, data: unknown): KeyData {
   const known = formatOf(format);
   if (known !== "jwk") return { format: known, bytes: bytesOf(data, "the key") };
   if (typeof data !== "object" || data === null || data instanceof ArrayBuffer || ArrayBuffer.isView(data))
-    throw new TypeError("a key of the format jwk is an object");
+    throw new TypeError("a key of the format jwk must be an object");
   return { format: known, jwk: data as JsonWebKey };
 }
 
@@ -237,6 +237,7 @@ function parsed(bytes: Bytes): unknown {
 function bitsOf(length: unknown): number | null {
   if (length === null || length === undefined) return null;
   const bits = Number(length);
-  if (!Number.isInteger(bits) || bits < 0 || bits >= 2 ** 32) throw new TypeError("a length in bits is a whole number");
+  if (!Number.isInteger(bits) || bits < 0 || bits >= 2 ** 32)
+    throw new TypeError("a length in bits must be a whole number");
   return bits;
 }

@@ -293,7 +293,7 @@ function checkValue(name: string, value: string): string {
   if (typeof value === "string" && CLEAN.test(value)) return value;
   const text = `${value}`.replace(OUTER_SPACE, "");
   if (UNSAFE.test(text)) {
-    throw new TypeError(`Headers: the value of "${name}" may hold no line break, no NUL, and nothing above U+00FF`);
+    throw new TypeError(`Headers: the value of "${name}" must have no line break, no NUL, and nothing above U+00FF`);
   }
   return text;
 }

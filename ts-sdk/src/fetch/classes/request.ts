@@ -86,7 +86,7 @@ export class Request {
     const hasBody = body !== undefined && body !== null;
     const taken = hasBody ? null : given?.[BODY];
     if ((name === "GET" || name === "HEAD") && (taken || hasBody)) {
-      throw new TypeError(`Request: a ${name} request has no body`);
+      throw new TypeError(`Request: a ${name} request must have no body`);
     }
     if (init?.["window"] !== undefined && init["window"] !== null) throw new TypeError("Request: window must be null");
     this[URL_TEXT] = given ? given[URL_TEXT] : checkUrl(`${input}`);

@@ -51,7 +51,8 @@ export class Response {
       return;
     }
     const { status } = this[STATE];
-    if (status !== 200 && isBodiless(status)) throw new TypeError(`Response: one with status ${status} has no body`);
+    if (status !== 200 && isBodiless(status))
+      throw new TypeError(`Response: one with status ${status} must have no body`);
     const extracted = extractBody(body);
     this[BODY] = extracted.body;
     if (extracted.type !== undefined) setType(this[HEADERS], extracted.type);
@@ -128,7 +129,7 @@ function stateOf(init: ResponseInit): State {
   const status = givenStatus === undefined ? 200 : shortOf(givenStatus);
   const statusText = givenText === undefined ? "" : `${givenText}`;
   if (!(status >= 200 && status <= 599)) throw new RangeError("Response: the status must be 200 to 599");
-  if (!REASON.test(statusText)) throw new TypeError("Response: the status text may hold no control character");
+  if (!REASON.test(statusText)) throw new TypeError("Response: the status text must have no control character");
   return { status, statusText, type: "default", url: "", redirected: false };
 }
 
