@@ -126,7 +126,7 @@ mod engine {
         unsafe fn copied(self) -> Vec<u8> {
             match self.length {
                 0 => Vec::new(),
-                // SAFETY: as the caller promises.
+                // SAFETY: by the caller's promise there are so many bytes at the address.
                 length => unsafe { slice::from_raw_parts(self.at, length) }.to_vec(),
             }
         }
@@ -142,7 +142,7 @@ mod engine {
     /// # Safety
     /// It is the engine's last one, which stays as it is until the next call.
     unsafe fn response(answer: *const Answer) -> Response {
-        // SAFETY: as the caller promises.
+        // SAFETY: by the caller's promise the response is the engine's last one, which is valid until the next call.
         unsafe {
             let answer = &*answer;
             let headers = match answer.header_count {

@@ -93,7 +93,7 @@ pub unsafe fn load_ahead(engine: &Engine, path: &Path) -> io::Result<std::result
         return Ok(Err(AheadError::Damaged));
     }
     let state = state_trailer(&mut file, Some(trailer.code))?;
-    // SAFETY: the caller's promise.
+    // SAFETY: by the caller's promise `compile_ahead` wrote the file, and nobody else can write to it.
     let map = || unsafe { Component::deserialize_file(engine, path) };
     let code = match state {
         Some(state) => {
@@ -105,7 +105,7 @@ pub unsafe fn load_ahead(engine: &Engine, path: &Path) -> io::Result<std::result
                 None => map().map(|component| machines.add(Machine::new(component, true))),
             };
             machine.and_then(|machine| {
-                // SAFETY: the caller's promise.
+                // SAFETY: by the caller's promise nobody writes to the file while it is mapped.
                 let image = unsafe { image_at(file, &state) }?;
                 Ok(Code::new(machine, Some(image)))
             })

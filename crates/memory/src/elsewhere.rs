@@ -96,7 +96,7 @@ impl Live {
     /// As for [`Live::restore`].
     #[must_use]
     pub unsafe fn digest(&self) -> Option<u128> {
-        // SAFETY: the caller's promise.
+        // SAFETY: by the caller's promise nobody writes to the memory while it is read.
         unsafe { self.0.digest() }.ok()
     }
 

@@ -170,7 +170,7 @@ impl Live {
         let Kind::Kept(slot) = &self.0 else { return false };
         match &mut *locked(slot) {
             Some(slot) if !slot.has_grown() => {
-                // SAFETY: the caller's promise.
+                // SAFETY: by the caller's promise nothing runs in the instance, so nobody uses the slot.
                 let reset = unsafe { slot.reset() };
                 reset.is_ok()
             }
@@ -187,9 +187,9 @@ impl Live {
     #[must_use]
     pub unsafe fn digest(&self) -> Option<u128> {
         let digest = match &self.0 {
-            // SAFETY: the caller's promise.
+            // SAFETY: by the caller's promise nobody writes to the slot while it is read.
             Kind::Kept(slot) => unsafe { locked(slot).as_mut()?.digest() },
-            // SAFETY: the same.
+            // SAFETY: by the caller's promise nobody writes to the memory while it is read.
             Kind::Once(memory) => unsafe { memory.digest() },
         };
         digest.ok()
@@ -204,7 +204,7 @@ impl Live {
         if let Kind::Kept(slot) = &self.0
             && let Some(slot) = &*locked(slot)
         {
-            // SAFETY: the caller's promise.
+            // SAFETY: by the caller's promise nobody uses the pages while they are unmapped.
             unsafe { slot.release() };
         }
     }

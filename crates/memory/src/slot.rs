@@ -170,7 +170,7 @@ impl Slot {
     /// Nobody uses it, and nobody has since it was reset.
     pub(crate) unsafe fn trim(&mut self) -> io::Result<()> {
         if self.resident > 0 {
-            // SAFETY: the caller's promise.
+            // SAFETY: by the caller's promise nobody uses the slot since its reset, so its pages have the image's content or zeros.
             unsafe { self.region.give_back(0, self.accessible)? };
             self.resident = 0;
             self.forget_pages();
@@ -195,10 +195,10 @@ impl Slot {
         let restored = if !self.find_written(looks) {
             None
         } else if looks {
-            // SAFETY: the caller's promise.
+            // SAFETY: by the caller's promise nobody uses the slot during the reset.
             unsafe { self.look() }
         } else {
-            // SAFETY: the caller's promise.
+            // SAFETY: by the caller's promise nobody uses the slot during the reset.
             unsafe { self.restore_all() }
         };
         self.resident = restored.unwrap_or(0);
@@ -302,7 +302,7 @@ impl Slot {
                 Ok(())
             }
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: by the caller's promise nobody reads or writes these pages meanwhile.
         unsafe { self.each_written(restore) }
     }
 
@@ -332,7 +332,7 @@ impl Slot {
             }
             Ok(())
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: by the caller's promise nobody reads or writes these pages meanwhile.
         let resident = unsafe { self.each_written(restore) };
         quiet.end_look();
         self.quiet = quiet;

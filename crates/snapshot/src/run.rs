@@ -222,6 +222,6 @@ fn deserialize(engine: &wasmtime::Engine, folder: &Folder, code: &str) -> Option
     // SAFETY: only this user and root can write to the folder, and the digest matches what this crate wrote there. So
     // the bytes are wasmtime's output. Wasmtime itself refuses code of another version or configuration.
     let mapped = unsafe { Module::deserialize_file(engine, folder.file(code)) };
-    // SAFETY: as above.
+    // SAFETY: the digest of these bytes matches what this crate wrote, so they are wasmtime's output.
     mapped.ok().or_else(|| unsafe { Module::deserialize(engine, folder.read(code)?) }.ok())
 }

@@ -49,7 +49,7 @@ pub fn get_environment() -> Vec<(String, String)> {
 unsafe fn bytes<'a>(at: *const u8, length: usize) -> &'a [u8] {
     match length {
         0 => &[],
-        // SAFETY: as the caller promises.
+        // SAFETY: by the caller's promise there are so many bytes at the address, and nothing writes them.
         length => unsafe { slice::from_raw_parts(at, length) },
     }
 }
@@ -65,7 +65,7 @@ impl Bytes {
     /// # Safety
     /// As of [`bytes`].
     unsafe fn get<'a>(self) -> &'a [u8] {
-        // SAFETY: as the caller promises.
+        // SAFETY: by the caller's promise the bytes are there, and nothing writes them.
         unsafe { bytes(self.at, self.length) }
     }
 
@@ -179,10 +179,10 @@ fn text(from: &[u8]) -> String {
 unsafe fn pairs(at: *const Pair, count: usize) -> Vec<(String, Vec<u8>)> {
     let pairs = match count {
         0 => &[],
-        // SAFETY: as the caller promises.
+        // SAFETY: by the caller's promise there are so many pairs at the address, and nothing writes them.
         count => unsafe { slice::from_raw_parts(at, count) },
     };
-    // SAFETY: as the caller promises.
+    // SAFETY: by the caller's promise each pair has the addresses of its two texts.
     pairs.iter().map(|pair| unsafe { (text(pair.name.get()), pair.value.get().to_vec()) }).collect()
 }
 
@@ -237,7 +237,7 @@ pub extern "C" fn calls_wait(timeout_us: u32) -> u32 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn calls_take(into: *mut Outcome) {
     let ended = running::with(running::Running::take);
-    // SAFETY: as the caller promises.
+    // SAFETY: by the caller's promise the address has room for an outcome.
     let outcome = unsafe { &mut *into };
     outcome.is_some = ended.is_some();
     let Some((call, result)) = ended else { return };
@@ -256,7 +256,7 @@ pub unsafe extern "C" fn calls_take(into: *mut Outcome) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn calls_ready(into: *mut Number) {
     let call = running::with(running::Running::ready).into();
-    // SAFETY: as the caller promises.
+    // SAFETY: by the caller's promise the address has room for a number.
     unsafe { into.write(call) };
 }
 
@@ -273,7 +273,7 @@ pub unsafe extern "C" fn calls_read(call: u32, into: *mut Part) {
         Piece::End => (2, nothing),
         Piece::Failed(failure) => (3, PartContent { failure: Refusal::of(&failure) }),
     };
-    // SAFETY: as the caller promises.
+    // SAFETY: by the caller's promise the address has room for a part.
     unsafe { into.write(Part { kind, content }) };
 }
 
@@ -283,7 +283,7 @@ pub unsafe extern "C" fn calls_read(call: u32, into: *mut Part) {
 /// The arguments are those of the Canonical ABI, and the address has room for a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn calls_write(call: u32, has_piece: u32, piece: *const u8, length: usize, into: *mut Number) {
-    // SAFETY: as the caller promises.
+    // SAFETY: the Canonical ABI gives the address of `length` bytes, and of room for a number.
     unsafe {
         let piece = (has_piece != 0).then(|| bytes(piece, length));
         into.write(running::with(|running| running.write(call, piece)).into());
@@ -303,6 +303,6 @@ pub extern "C" fn calls_cancel(call: u32) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn log_write(output: u32, text: *const u8, length: usize) {
     let output = if output == 0 { Output::Out } else { Output::Err };
-    // SAFETY: as the caller promises.
+    // SAFETY: the Canonical ABI gives the address of `length` bytes.
     log::write(output, unsafe { bytes(text, length) });
 }

@@ -144,7 +144,7 @@ pub(crate) fn state_trailer(file: &mut File, end: Option<u64>) -> io::Result<Opt
 pub(crate) unsafe fn image_at(file: File, trailer: &StateTrailer) -> Result<Image> {
     let (length, start) = (usize::try_from(trailer.length)?, usize::try_from(trailer.start)?);
     let (size, declared) = (usize::try_from(trailer.size)?, usize::try_from(trailer.declared)?);
-    // SAFETY: the caller's promise.
+    // SAFETY: by the caller's promise nobody writes to the file while it is mapped.
     let image = unsafe { Image::of_file(file, trailer.offset, length, start, size, declared) }?;
     Ok(image)
 }

@@ -45,6 +45,6 @@ unsafe fn bytes<'a>(start: *const u8, length: usize) -> &'a [u8] {
     if length == 0 {
         return &[];
     }
-    // SAFETY: as the caller promises.
+    // SAFETY: by the caller's promise `length` readable bytes are there, and nothing writes them.
     unsafe { core::slice::from_raw_parts(start, length) }
 }

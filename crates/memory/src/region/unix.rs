@@ -19,7 +19,7 @@ pub(super) fn reserve(length: usize) -> io::Result<*mut u8> {
 ///
 /// They are reserved.
 pub(super) unsafe fn allow(start: *mut u8, length: usize) -> io::Result<()> {
-    // SAFETY: the caller's promise.
+    // SAFETY: by the caller's promise these addresses are reserved, so nothing else is mapped there.
     Ok(unsafe { mprotect(start.cast(), length, MprotectFlags::READ | MprotectFlags::WRITE) }?)
 }
 
@@ -29,6 +29,6 @@ pub(super) unsafe fn allow(start: *mut u8, length: usize) -> io::Result<()> {
 ///
 /// They are those of one `reserve`, and nobody uses them after this.
 pub(super) unsafe fn release(start: *mut u8, length: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: by the caller's promise the addresses are one reservation, which nobody uses after this.
     let _ = unsafe { munmap(start.cast(), length) };
 }

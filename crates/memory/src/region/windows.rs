@@ -20,7 +20,7 @@ pub(super) fn reserve(length: usize) -> io::Result<*mut u8> {
 ///
 /// They are reserved.
 pub(super) unsafe fn allow(start: *mut u8, length: usize) -> io::Result<()> {
-    // SAFETY: the caller's promise.
+    // SAFETY: by the caller's promise these addresses are reserved, so nothing else is allocated there.
     let allowed = unsafe { VirtualAlloc(start.cast(), length, MEM_COMMIT, PAGE_READWRITE) };
     if allowed.is_null() { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
@@ -31,6 +31,6 @@ pub(super) unsafe fn allow(start: *mut u8, length: usize) -> io::Result<()> {
 ///
 /// They are those of one `reserve`, and nobody uses them after this.
 pub(super) unsafe fn release(start: *mut u8, _: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: by the caller's promise the addresses are one reservation, which nobody uses after this.
     unsafe { VirtualFree(start.cast(), 0, MEM_RELEASE) };
 }

@@ -50,7 +50,7 @@ fn set(file: &File, kind: Kind, start: i64, bytes: i64) -> io::Result<bool> {
 /// Removes a lock that was set on the same bytes. It may be missing.
 fn remove(file: &File, start: i64, bytes: i64) -> io::Result<()> {
     let mut part = part(start);
-    // SAFETY: as in `set`.
+    // SAFETY: the handle is open and synchronous, so the call uses `part` only until it returns.
     if unsafe { UnlockFileEx(file.as_raw_handle(), 0, size(bytes), 0, &raw mut part) } != 0 {
         return Ok(());
     }

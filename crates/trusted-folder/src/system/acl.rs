@@ -86,7 +86,7 @@ impl Trusted {
     ///
     /// It points to a valid security identifier.
     unsafe fn has(&self, account: PSID) -> bool {
-        // SAFETY: the caller's promise; the others are valid while this value lives.
+        // SAFETY: by the caller's promise `account` is a valid identifier; the others are valid while this value lives.
         unsafe {
             EqualSid(account, self.user()) != 0
                 || EqualSid(account, self.installer.0) != 0
@@ -199,7 +199,7 @@ pub(super) fn refuse_others(file: &File, rights: u32, trusted: &Trusted) -> io::
 /// It points to a valid security identifier.
 unsafe fn shown(account: PSID) -> io::Result<String> {
     let mut text = ptr::null_mut();
-    // SAFETY: the caller's promise.
+    // SAFETY: by the caller's promise `account` is a valid identifier.
     succeeded(unsafe { ConvertSidToStringSidW(account, &raw mut text) })?;
     let owned = Local(text.cast());
     let mut length = 0;

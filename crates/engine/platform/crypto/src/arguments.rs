@@ -37,7 +37,7 @@ impl<'a> Arguments<'a> {
     /// # Safety
     /// The block has as many bytes, and nothing else uses them meanwhile.
     pub unsafe fn of(block: *mut u8, size: usize) -> Self {
-        // SAFETY: the caller passes such a block.
+        // SAFETY: the caller gives a block of `size` bytes, which nothing else uses meanwhile.
         Arguments { left: if size == 0 { &mut [] } else { unsafe { slice::from_raw_parts_mut(block, size) } } }
     }
 

@@ -107,7 +107,7 @@ unsafe fn bytes<'a>(data: *const u8, length: usize) -> &'a [u8] {
     if length == 0 {
         return &[];
     }
-    // SAFETY: the caller passes such bytes.
+    // SAFETY: the caller gives `length` bytes at the address, which nothing writes meanwhile.
     unsafe { slice::from_raw_parts(data, length) }
 }
 
@@ -130,7 +130,7 @@ extern "C" fn tenon_digest_state() -> usize {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tenon_digest(hash: u32, data: *const u8, length: usize, out: *mut [u8; LARGEST]) {
     let Some(mut running) = Hash::new(hash) else { return };
-    // SAFETY: the caller passes such addresses.
+    // SAFETY: the caller gives `length` bytes of data, and room for the largest digest.
     let (data, out) = unsafe { (bytes(data, length), &mut *out) };
     running.update(data);
     running.finish(out);
@@ -149,7 +149,7 @@ unsafe extern "C" fn tenon_hmac(
     length: usize,
     out: *mut [u8; LARGEST],
 ) {
-    // SAFETY: the caller passes such addresses.
+    // SAFETY: the caller gives the bytes of the key and of the data, and room for the largest digest.
     let (key, data, out) = unsafe { (bytes(key, key_length), bytes(data, length), &mut *out) };
     let Some(mut state) = State::new(hash, Some(key)) else { return };
     state.inner.update(data);
@@ -162,7 +162,7 @@ unsafe extern "C" fn tenon_hmac(
 /// The state has [`tenon_digest_state`] bytes with an alignment of 16, and the hash function is known.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tenon_digest_begin(state: *mut State, hash: u32, key: *const u8, key_length: usize) {
-    // SAFETY: the caller passes such addresses.
+    // SAFETY: the caller gives a key of `key_length` bytes, or null.
     let key = (!key.is_null()).then(|| unsafe { bytes(key, key_length) });
     if let Some(begun) = State::new(hash, key) {
         // SAFETY: the caller passes a place for a state.
@@ -174,7 +174,7 @@ unsafe extern "C" fn tenon_digest_begin(state: *mut State, hash: u32, key: *cons
 /// The state was begun.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tenon_digest_update(state: *mut State, data: *const u8, length: usize) {
-    // SAFETY: the caller passes such addresses.
+    // SAFETY: the caller gives a state that was begun, and `length` bytes of data.
     unsafe { (*state).inner.update(bytes(data, length)) };
 }
 
@@ -184,7 +184,7 @@ unsafe extern "C" fn tenon_digest_update(state: *mut State, data: *const u8, len
 /// The state was begun, and the output has [`LARGEST`] bytes.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tenon_digest_finish(state: *const State, out: *mut [u8; LARGEST]) {
-    // SAFETY: the caller passes such addresses.
+    // SAFETY: the caller gives a state that was begun, and room for the largest digest.
     unsafe { (*state).clone().finish(&mut *out) };
 }
 
@@ -194,6 +194,6 @@ unsafe extern "C" fn tenon_digest_finish(state: *const State, out: *mut [u8; LAR
 /// Both addresses have as many bytes.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tenon_is_same(a: *const u8, b: *const u8, length: usize) -> i32 {
-    // SAFETY: the caller passes such addresses.
+    // SAFETY: both addresses have `length` bytes.
     i32::from(bool::from(unsafe { bytes(a, length).ct_eq(bytes(b, length)) }))
 }
