@@ -1,6 +1,6 @@
 //! Fuzz target for recordings of requests.
 
-use tenon_tape::{Encoder, Event, Kept, Meta, Tape};
+use tenon_tape::{Encoder, Event, Meta, Tape};
 
 /// Reads bytes as a file, and as the events of one, because no input gets past the checksum by chance. The result is written with
 /// the same bytes again, and can be shown.
@@ -11,20 +11,7 @@ pub fn tapes(bytes: &[u8]) {
     }
     if let Ok(events) = Encoder::decode(bytes) {
         assert_eq!(encoded(&events), bytes, "events have one form");
-        let meta = Meta {
-            component: [0; 32],
-            module: String::new(),
-            request_id: String::new(),
-            time: 0,
-            duration: 0,
-            status: 200,
-            kept: Kept::Share,
-            limits: [0; 2],
-            memory: None,
-            masked: Vec::new(),
-            is_cut: false,
-        };
-        let tape = Tape { meta, events };
+        let tape = Tape { meta: Meta::default(), events };
         assert_eq!(Tape::read(&tape.file()).as_ref(), Ok(&tape));
         let _ = tenon_runtime::tape_view(&tape);
     }

@@ -16,10 +16,11 @@ pub const MAX_BYTES: usize = 64 * 1024 * 1024;
 const MARK: &[u8] = b"\x89tenon\r\n";
 
 /// Why a request was recorded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kept {
     /// It is one of the share.
+    #[default]
     Share,
     /// It failed.
     Failed,
@@ -45,7 +46,7 @@ impl Kept {
 }
 
 /// All that is known of a recorded request besides its events.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Meta {
     /// The SHA-256 of the component.
     pub component: [u8; 32],

@@ -1,4 +1,4 @@
-//! The exchange of a recording for another build, whose pieces of bodies may have other borders.
+//! Drives another build through a recording. Its pieces of bodies may have other borders.
 //!
 //! A strict replay calls the guest as it was called. Another build is called as it wants to be: it gets the rest of the request's body
 //! when it waits for it, and is asked for pieces until its answer ends. Whole answers are compared.
@@ -12,7 +12,7 @@ use super::change::{Change, changes};
 use crate::instance::call::direct::{WAITS, is_streamed, wants_whole};
 
 /// The calls into a guest, and its answer so far.
-pub(super) struct Exchange {
+pub(super) struct Driver {
     /// The first call; none once it was made.
     first: Option<Request>,
     wants: Wants,
@@ -20,13 +20,13 @@ pub(super) struct Exchange {
     pieces: VecDeque<Option<Vec<u8>>>,
     /// The call after the last piece; none once it was made.
     end: Option<&'static str>,
-    answer: Answer,
-    recorded: Answer,
+    answer: ComparedAnswer,
+    recorded: ComparedAnswer,
 }
 
 /// An answer, or a part of it.
 #[derive(Default)]
-struct Answer {
+struct ComparedAnswer {
     head: Option<Response>,
     is_streamed: bool,
     /// The trap or failure that ended it, if any.
@@ -48,10 +48,10 @@ enum Wants {
     Nothing,
 }
 
-impl Exchange {
+impl Driver {
     pub(super) fn new(tape: &Tape) -> Self {
         let (mut first, mut pieces, mut end) = (None, VecDeque::new(), None);
-        let mut recorded = Answer::default();
+        let mut recorded = ComparedAnswer::default();
         for event in &tape.events {
             match event {
                 Event::Enter(request) if first.is_none() => {
@@ -77,7 +77,7 @@ impl Exchange {
             recorded.is_cancelled |= recorded.head.is_some();
             recorded.is_unknown = recorded.head.is_none() && tape.meta.status != StatusCode::GATEWAY_TIMEOUT;
         }
-        Self { first, wants: Wants::Nothing, pieces, end, answer: Answer::default(), recorded }
+        Self { first, wants: Wants::Nothing, pieces, end, answer: ComparedAnswer::default(), recorded }
     }
 
     /// The next call into the guest: the recorded one, as long as the build has done the same, or else the one that it wants.
@@ -150,7 +150,7 @@ impl Exchange {
     }
 }
 
-impl Answer {
+impl ComparedAnswer {
     fn add(&mut self, mut response: Response) -> Wants {
         if response.status == WAITS {
             return Wants::Body(wants_whole(&response.headers));
@@ -197,7 +197,7 @@ fn call(method: &str, body: Option<Vec<u8>>) -> Request {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use tenon_tape::{Kept, Meta};
+    use tenon_tape::Meta;
 
     use super::*;
 
@@ -212,31 +212,18 @@ pub(super) mod tests {
 
     /// Plays the leaves of another build, and returns its calls and the differences.
     fn played(events: &[Event], leaves: &[Response]) -> (Vec<String>, Vec<Change>) {
-        let mut exchange = Exchange::new(&tape(events));
+        let mut driver = Driver::new(&tape(events));
         let mut calls = Vec::new();
         let mut leaves = leaves.iter();
-        while let Some(request) = exchange.next(None) {
+        while let Some(request) = driver.next(None) {
             calls.push(format!("{} {}", request.method, String::from_utf8(request.body.unwrap_or_default()).unwrap()));
-            exchange.returned(leaves.next().expect("another call").clone());
+            driver.returned(leaves.next().expect("another call").clone());
         }
-        (calls, exchange.changes())
+        (calls, driver.changes())
     }
 
     pub(in crate::tape) fn tape(events: &[Event]) -> Tape {
-        let meta = Meta {
-            component: [0; 32],
-            module: "m".into(),
-            request_id: "1".into(),
-            time: 0,
-            duration: 0,
-            status: 200,
-            kept: Kept::Share,
-            limits: [0; 2],
-            memory: None,
-            masked: Vec::new(),
-            is_cut: false,
-        };
-        Tape { meta, events: events.to_vec() }
+        Tape { meta: Meta { status: 200, ..Meta::default() }, events: events.to_vec() }
     }
 
     fn enter(method: &str, body: &str) -> Event {

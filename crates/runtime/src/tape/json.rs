@@ -19,7 +19,7 @@ impl Pointer {
 
 /// A value in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Match {
     /// Between the quotes of a string.
     Text(Range<usize>),
     Number(Range<usize>),
@@ -28,7 +28,7 @@ pub(super) enum Place {
 }
 
 /// Finds the values that pointers lead to, and all values within them. None when the text is not JSON.
-pub(super) fn places(text: &[u8], pointers: &[Pointer]) -> Option<Vec<Place>> {
+pub(super) fn matches_of(text: &[u8], pointers: &[Pointer]) -> Option<Vec<Match>> {
     let mut scan = Scan { text, at: 0, found: Vec::new() };
     let open: Vec<&[String]> = pointers.iter().map(|pointer| &*pointer.0).collect();
     scan.value(&open, false, 0)?;
@@ -39,7 +39,7 @@ pub(super) fn places(text: &[u8], pointers: &[Pointer]) -> Option<Vec<Place>> {
 struct Scan<'a> {
     text: &'a [u8],
     at: usize,
-    found: Vec<Place>,
+    found: Vec<Match>,
 }
 
 impl Scan<'_> {
@@ -104,7 +104,7 @@ impl Scan<'_> {
             b'"' => {
                 let text = self.string()?;
                 if is_masked && !text.is_empty() {
-                    self.found.push(Place::Text(text));
+                    self.found.push(Match::Text(text));
                 }
                 Some(())
             }
@@ -120,11 +120,11 @@ impl Scan<'_> {
                 let (token, place) = (self.text.get(start..self.at)?, start..self.at);
                 let place = match token {
                     b"null" => return Some(()),
-                    b"true" | b"false" => Place::Flag(place),
+                    b"true" | b"false" => Match::Flag(place),
                     _ => {
                         // As it was read before, so that what is no number to the guest is none here.
                         serde_json::from_slice::<serde_json::Number>(token).ok()?;
-                        Place::Number(place)
+                        Match::Number(place)
                     }
                 };
                 if is_masked {
@@ -169,10 +169,10 @@ mod tests {
 
     fn found(text: &str, pointers: &[&str]) -> Option<Vec<String>> {
         let pointers: Vec<_> = pointers.iter().map(|pointer| Pointer::parse(pointer).unwrap()).collect();
-        let places = places(text.as_bytes(), &pointers)?.into_iter().map(|place| match place {
-            Place::Text(range) | Place::Number(range) | Place::Flag(range) => text[range].to_string(),
+        let found = matches_of(text.as_bytes(), &pointers)?.into_iter().map(|each| match each {
+            Match::Text(range) | Match::Number(range) | Match::Flag(range) => text[range].to_string(),
         });
-        Some(places.collect())
+        Some(found.collect())
     }
 
     #[test]

@@ -6,17 +6,20 @@
 //!
 //! The log is no part of the order: another line of it changes no value.
 
+mod call;
+mod clock;
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use tenon_tape::{Call, Event, Failure, Piece, Request, Response, Tape, Variable};
 
-use super::change::{Change, MOST, shown};
+use super::change::{Change, MOST};
 use super::log_lines::{LogLine, LogLines};
-use super::replay::described;
 use crate::instance::host::RANDOM_BYTES;
-
-/// Nanoseconds by which a clock goes on when the recording has no other value.
-const STEP: u64 = 1_000;
+use call::RecordedCall;
+use clock::{Clock, STEP};
 
 /// The reason why another build cannot go on.
 pub(super) enum Stop {
@@ -41,7 +44,7 @@ pub(crate) struct Loose {
     /// The state of a generator, for more random values than were recorded.
     more: u64,
     environment: Vec<Variable>,
-    calls: Vec<Recorded>,
+    calls: Vec<RecordedCall>,
     /// The first recorded call that may still be started.
     next: usize,
     started: u32,
@@ -49,96 +52,6 @@ pub(crate) struct Loose {
     done: BTreeMap<usize, usize>,
     recorded_log: LogLines,
     log: LogLines,
-}
-
-/// A clock that never goes back.
-#[derive(Default)]
-struct Clock {
-    values: VecDeque<u64>,
-    now: u64,
-}
-
-impl Clock {
-    fn read(&mut self, least: u64) -> u64 {
-        let next = self.values.pop_front().unwrap_or(least);
-        self.now = next.max(self.now.saturating_add(STEP));
-        self.now
-    }
-
-    /// Reads the value that was recorded at this place.
-    fn follow(&mut self, now: u64) {
-        self.values.pop_front();
-        self.now = now;
-    }
-}
-
-/// A recorded call.
-struct Recorded {
-    call: Call,
-    /// Its number in the recording.
-    recorded: u32,
-    /// The bytes that were written after its start.
-    written: Vec<u8>,
-    /// Its place among the ends, and its result; none when nobody took it.
-    outcome: Option<(usize, Result<Response, Failure>)>,
-    pieces: VecDeque<Piece>,
-    /// The number that the guest knows it by.
-    number: Option<u32>,
-    /// Bytes that were written again.
-    rewritten: usize,
-    is_taken: bool,
-    is_cancelled: bool,
-    /// True when the guest was told to wait until it can read or write.
-    waits: bool,
-}
-
-impl Recorded {
-    fn new(number: u32, call: Call) -> Self {
-        Self {
-            call,
-            recorded: number,
-            written: Vec::new(),
-            outcome: None,
-            pieces: VecDeque::new(),
-            number: None,
-            rewritten: 0,
-            is_taken: false,
-            is_cancelled: false,
-            waits: false,
-        }
-    }
-
-    /// True when the guest was told to wait, and can read or write now.
-    fn is_ready(&self) -> bool {
-        let has_more = !self.pieces.is_empty() || self.rewritten < self.written.len();
-        self.waits && !self.is_cancelled && has_more
-    }
-
-    /// True when the guest may wait for it.
-    fn runs(&self) -> bool {
-        self.number.is_some() && !self.is_cancelled && (!self.is_taken || self.waits)
-    }
-
-    /// The part of it that the build did not ask for again.
-    fn missing(&self) -> Option<Change> {
-        let change = |part, recorded| Some(Change { part, recorded: Some(recorded), replayed: None });
-        if self.number.is_none() {
-            let call = described(&Event::Start(self.recorded, self.call.clone()));
-            return change(format!("call {}", self.recorded), call.trim_start_matches("call ").to_string());
-        }
-        if let Some((_, outcome)) = &self.outcome
-            && !self.is_taken
-        {
-            let outcome = described(&Event::Take(Some((self.recorded, outcome.clone()))));
-            let (part, outcome) = outcome.split_once(": ").unwrap_or(("result", &outcome));
-            return change(part.to_string(), outcome.to_string());
-        }
-        let rest = self.written.get(self.rewritten..).unwrap_or_default();
-        if !rest.is_empty() {
-            return change(format!("body of call {} from byte {}", self.recorded, self.rewritten), shown(rest));
-        }
-        None
-    }
 }
 
 impl Loose {
@@ -170,7 +83,7 @@ impl Loose {
                 Event::Environment(variables) => loose.environment.clone_from(variables),
                 Event::Start(number, call) => {
                     of_number.insert(*number, loose.calls.len());
-                    loose.calls.push(Recorded::new(*number, call.clone()));
+                    loose.calls.push(RecordedCall::new(*number, call.clone()));
                 }
                 Event::Take(Some((number, outcome))) => {
                     if let Some(at) = of_number.get(number) {
@@ -377,7 +290,7 @@ impl Loose {
         changes.truncate(MOST);
         // When both were stopped, neither needs to have come as far as the other.
         if !self.is_cut {
-            let missing = self.calls.iter().filter_map(Recorded::missing).take(MOST);
+            let missing = self.calls.iter().filter_map(RecordedCall::missing).take(MOST);
             changes.splice(..0, missing);
         }
         (changes, self.log.into_lines())
@@ -482,118 +395,11 @@ impl Loose {
         }
     }
 
-    fn of(&mut self, call: u32) -> Option<&mut Recorded> {
+    fn of(&mut self, call: u32) -> Option<&mut RecordedCall> {
         self.calls.iter_mut().find(|recorded| recorded.number == Some(call))
     }
 }
 
 fn asks(event: Event) -> Stop {
     Stop::Asks(Box::new(event))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::exchange::tests::tape;
-    use super::*;
-
-    fn call(url: &str) -> Call {
-        Call { method: "GET".into(), url: url.into(), ..Call::default() }
-    }
-
-    fn answer(status: u16) -> Result<Response, Failure> {
-        Ok(Response { status, ..Response::default() })
-    }
-
-    fn parts(loose: Loose) -> Vec<String> {
-        loose.end().0.into_iter().map(|change| change.part).collect()
-    }
-
-    #[test]
-    fn recorded_values_come_in_their_order_until_the_first_deviation() {
-        let events = [
-            Event::Monotonic(5),
-            Event::Wait(1_000, false),
-            // A clock that the wait did not advance as far as it was asked to.
-            Event::Monotonic(900_000),
-            Event::RandomNumber(7),
-            Event::Monotonic(2_000_000),
-        ];
-        let mut same = Loose::new(&tape(&events));
-        assert_eq!((same.monotonic(), same.wait(1_000).ok(), same.monotonic()), (5, Some(false), 900_000));
-        assert_eq!((same.random_number(), same.monotonic()), (7, 2_000_000));
-        let mut other = Loose::new(&tape(&events));
-        assert_eq!((other.monotonic(), other.monotonic(), other.random_number()), (5, 900_000, 7));
-        assert_eq!((other.monotonic(), other.monotonic()), (2_000_000, 2_000_000 + STEP));
-    }
-
-    #[test]
-    fn a_clock_that_was_never_read_begins_with_the_request() {
-        let mut recorded = tape(&[Event::Monotonic(3_000)]);
-        recorded.meta.time = 1_764_218_700_000_000_000;
-        let mut loose = Loose::new(&recorded);
-        loose.monotonic();
-        let first = loose.wall();
-        assert_eq!(first, recorded.meta.time + 3_000);
-        assert!(loose.wall() > first);
-    }
-
-    #[test]
-    fn calls_and_results_that_nobody_asks_for_again_are_told() {
-        let events = [
-            Event::Start(1, call("a")),
-            Event::Start(2, call("b")),
-            Event::Take(Some((2, answer(200)))),
-            Event::Take(Some((1, answer(404)))),
-        ];
-        assert_eq!(parts(Loose::new(&tape(&events))), ["call 1", "call 2"]);
-        let mut some = Loose::new(&tape(&events));
-        assert_eq!(some.start(call("b")).ok(), Some(1));
-        assert_eq!(parts(some), ["call 1", "result of call 2"]);
-        let mut all = Loose::new(&tape(&events));
-        assert_eq!((all.start(call("a")).ok(), all.start(call("b")).ok()), (Some(1), Some(2)));
-        // Another wait than the recorded one, which has none.
-        assert_eq!(all.wait(u32::MAX).ok(), Some(true));
-        assert_eq!(all.take(), Some((2, answer(200))));
-        assert_eq!(all.take(), Some((1, answer(404))));
-        assert_eq!((all.take(), parts(all)), (None, Vec::new()));
-    }
-
-    #[test]
-    fn a_wait_for_something_that_never_came_ends_the_replay() {
-        let mut recorded = tape(&[Event::Start(1, call("a")), Event::Monotonic(1)]);
-        for is_cut in [false, true] {
-            recorded.meta.is_cut = is_cut;
-            let mut loose = Loose::new(&recorded);
-            assert_eq!(loose.wait(u32::MAX).ok(), Some(false));
-            assert_eq!(loose.start(call("a")).ok(), Some(1));
-            assert_eq!(loose.wait(1_000).ok(), Some(false));
-            let stop = loose.wait(u32::MAX).err();
-            assert_eq!(matches!(stop, Some(Stop::Cut)), is_cut);
-            loose.cancel(1);
-            assert_eq!(loose.wait(u32::MAX).ok(), Some(false));
-        }
-    }
-
-    #[test]
-    fn a_stream_goes_on_after_a_deviation() {
-        let streamed = Call { streamed: Some(true), ..call("a") };
-        let events = [
-            Event::Start(1, streamed.clone()),
-            Event::Take(Some((1, answer(200)))),
-            Event::Read(1, Piece::Later),
-            Event::Wait(u32::MAX, true),
-            Event::Ready(Some(1)),
-            Event::Read(1, Piece::Bytes(b"one".to_vec())),
-            Event::Read(1, Piece::End),
-        ];
-        let mut loose = Loose::new(&tape(&events));
-        assert_eq!(loose.start(streamed).ok(), Some(1));
-        assert!(loose.take().is_some());
-        assert_eq!(loose.read(1), Piece::Later);
-        loose.monotonic();
-        assert_eq!((loose.wait(u32::MAX).ok(), loose.ready(), loose.ready()), (Some(true), Some(1), None));
-        assert_eq!(loose.read(1), Piece::Bytes(b"one".to_vec()));
-        assert_eq!((loose.read(1), loose.read(1)), (Piece::End, Piece::End));
-        assert_eq!(parts(loose), Vec::<String>::new());
-    }
 }

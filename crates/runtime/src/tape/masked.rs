@@ -11,15 +11,13 @@ use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_S
 use memchr::memmem;
 use tenon_tape::{BEGIN, Event, Field, PIECE, Piece, Variable};
 
-use super::json::{Place, Pointer, places};
+use super::json::{Match, Pointer, matches_of};
+use super::masked_values::{MaskedValues, json, percent, unpercented};
 use super::placeholders::Placeholders;
 use crate::config::environment::is_secret;
 
 /// Headers that are masked in any case.
 const ALWAYS: [&str; 4] = ["authorization", "cookie", "proxy-authorization", "set-cookie"];
-
-/// The shortest value that is looked for in other places than its own: shorter ones occur in ordinary texts.
-const SHORTEST: usize = 8;
 
 /// The headers and values to mask.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,156 +52,13 @@ impl MaskList {
 pub(crate) struct Masked {
     pub(crate) events: Vec<Event>,
     /// The masked values, wherever they were.
-    pub(crate) known: Known,
+    pub(crate) known: MaskedValues,
     /// True when something was masked, so that the guest's own values are to be made again.
     pub(crate) is_tainted: bool,
     /// True when a value of the guest's own is masked: it may be made of random values.
     pub(crate) has_outputs: bool,
     /// The names of the masked headers, pointers and secrets.
     pub(crate) names: Vec<String>,
-}
-
-/// Values that must not be written.
-#[derive(Debug, Default)]
-pub(crate) struct Known(BTreeSet<Vec<u8>>);
-
-impl Known {
-    fn add(&mut self, value: &[u8]) {
-        if value.len() >= SHORTEST {
-            self.0.insert(value.to_vec());
-        }
-        // A key in PEM, for example.
-        if value.contains(&b'\n') {
-            let lines = value.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
-            self.0.extend(lines.filter(|line| line.len() >= SHORTEST).map(<[u8]>::to_vec));
-        }
-    }
-
-    /// Returns whether bytes contain one of the values, as it is or in a usual encoding.
-    pub(crate) fn is_in(&self, bytes: &[u8]) -> bool {
-        let forms: Vec<_> = self.0.iter().flat_map(|value| forms(value)).collect();
-        if forms.is_empty() {
-            return false;
-        }
-        let has_one = |bytes: &[u8]| forms.iter().any(|form| memmem::find(bytes, form).is_some());
-        if has_one(bytes) {
-            return true;
-        }
-        // Encoders differ in the characters that they escape. JSON may be inside of a string of JSON.
-        let json = unescaped(bytes);
-        let percent = unpercented(bytes);
-        let form: Vec<u8> = percent.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
-        [unescaped(&json), json, percent, form].iter().any(|plain| plain != bytes && has_one(plain))
-    }
-}
-
-/// The forms in which a value may occur: as it is, in a JSON string, percent-encoded, in hexadecimal digits, and in base 64 at each
-/// of its three offsets.
-fn forms(value: &[u8]) -> Vec<Vec<u8>> {
-    let mut forms = vec![value.to_vec(), value.to_ascii_lowercase(), value.to_ascii_uppercase(), percent(value)];
-    // As in JavaScript, as in other languages, and as some write slashes.
-    forms.extend([json(value), ascii_json(value), slashes(&json(value))]);
-    forms.extend([hex::encode(value).into_bytes(), hex::encode_upper(value).into_bytes()]);
-    for offset in 0..3 {
-        let padded: Vec<u8> = std::iter::repeat_n(0, offset).chain(value.iter().copied()).collect();
-        for alphabet in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
-            // The first characters depend on what is before the value, and the last ones on what is after it.
-            let text = alphabet.encode(&padded).into_bytes();
-            let (start, end) = ([0, 2, 3][offset], padded.len() / 3 * 4);
-            if end > start + SHORTEST {
-                forms.push(text[start..end].to_vec());
-            }
-        }
-    }
-    forms.sort_unstable();
-    forms.dedup();
-    forms
-}
-
-fn json(value: &[u8]) -> Vec<u8> {
-    let Ok(text) = std::str::from_utf8(value) else { return value.to_vec() };
-    let quoted = serde_json::to_string(text).unwrap_or_default();
-    quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default().as_bytes().to_vec()
-}
-
-/// The same in ASCII alone.
-fn ascii_json(value: &[u8]) -> Vec<u8> {
-    let text = json(value);
-    let Ok(text) = std::str::from_utf8(&text) else { return value.to_vec() };
-    let escape = |c: char| {
-        let mut units = [0; 2];
-        c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")).collect::<String>()
-    };
-    text.chars().map(|c| if c.is_ascii() { c.to_string() } else { escape(c) }).collect::<String>().into_bytes()
-}
-
-/// The same with slashes escaped.
-fn slashes(text: &[u8]) -> Vec<u8> {
-    let escaped = text.iter().flat_map(|byte| if *byte == b'/' { b"\\/".to_vec() } else { vec![*byte] });
-    escaped.collect()
-}
-
-fn percent(value: &[u8]) -> Vec<u8> {
-    let mut made = Vec::new();
-    for byte in value {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => made.push(*byte),
-            _ => made.extend(format!("%{byte:02X}").into_bytes()),
-        }
-    }
-    made
-}
-
-/// The bytes without the escapes of JSON's strings, whatever characters those escape.
-fn unescaped(bytes: &[u8]) -> Vec<u8> {
-    let mut made = Vec::with_capacity(bytes.len());
-    let mut rest = bytes;
-    while let Some(at) = rest.iter().position(|byte| *byte == b'\\') {
-        made.extend_from_slice(&rest[..at]);
-        let (plain, length) = escaped(&rest[at..]);
-        made.extend(plain);
-        rest = &rest[at + length..];
-    }
-    made.extend_from_slice(rest);
-    made
-}
-
-/// The bytes that an escape of JSON stands for, and its length. `bytes` begin with a backslash.
-fn escaped(bytes: &[u8]) -> (Vec<u8>, usize) {
-    let unit = |from: usize| {
-        let digits = bytes.get(from..from + 6)?.strip_prefix(b"\\u")?;
-        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
-    };
-    if let Some(first) = unit(0) {
-        return match char::decode_utf16(std::iter::once(first).chain(unit(6))).next() {
-            Some(Ok(c)) => (c.to_string().into_bytes(), c.len_utf16() * 6),
-            // Half of a surrogate pair.
-            _ => (bytes[..6].to_vec(), 6),
-        };
-    }
-    let plain = match bytes.get(1) {
-        Some(b'n') => b'\n',
-        Some(b'r') => b'\r',
-        Some(b't') => b'\t',
-        Some(b'b') => 8,
-        Some(b'f') => 12,
-        Some(other) => *other,
-        None => b'\\',
-    };
-    (vec![plain], bytes.len().min(2))
-}
-
-/// The bytes without percent-encoding.
-fn unpercented(bytes: &[u8]) -> Vec<u8> {
-    let mut made = Vec::with_capacity(bytes.len());
-    let mut rest = bytes;
-    while let Some((first, behind)) = rest.split_first() {
-        let digits = if *first == b'%' { behind.get(..2) } else { None };
-        let byte = digits.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
-        made.push(byte.unwrap_or(*first));
-        rest = if byte.is_some() { &behind[2..] } else { behind };
-    }
-    made
 }
 
 /// Masks the inputs of a request. The error is the reason why that cannot be done.
@@ -213,8 +68,14 @@ pub(crate) fn mask(
     secrets: &[(String, String)],
     placeholders: &Placeholders,
 ) -> Result<Masked, &'static str> {
-    let mut masking =
-        Masking { list, placeholders, known: Known::default(), names: BTreeSet::new(), has_outputs: false, hits: 0 };
+    let mut masking = Masking {
+        list,
+        placeholders,
+        known: MaskedValues::default(),
+        names: BTreeSet::new(),
+        has_outputs: false,
+        hits: 0,
+    };
     let mut events = events;
     for (_, value) in secrets.iter().filter(|(name, _)| is_secret(name)) {
         masking.known.add(value.as_bytes());
@@ -233,7 +94,7 @@ pub(crate) fn mask(
 struct Masking<'a> {
     list: &'a MaskList,
     placeholders: &'a Placeholders,
-    known: Known,
+    known: MaskedValues,
     names: BTreeSet<String>,
     has_outputs: bool,
     /// Places that were masked.
@@ -372,13 +233,13 @@ impl Masking<'_> {
         if self.list.pointers.is_empty() || body.is_empty() {
             return Ok(());
         }
-        let Some(places) = places(body, &self.list.pointers) else {
+        let Some(found) = matches_of(body, &self.list.pointers) else {
             let begins_like_json = body.trim_ascii_start().first().is_some_and(|byte| matches!(byte, b'{' | b'['));
             return if is_json || begins_like_json { Err("a body that must be masked is not JSON") } else { Ok(()) };
         };
-        for place in places {
-            let (range, made) = match place {
-                Place::Text(range) => {
+        for each in found {
+            let (range, made) = match each {
+                Match::Text(range) => {
                     let text = &body[range.clone()];
                     let quoted = [b"\"", text, b"\""].concat();
                     let plain: String = serde_json::from_slice(&quoted).map_err(|_| "a body is not JSON")?;
@@ -386,7 +247,7 @@ impl Masking<'_> {
                     self.known.add(plain.as_bytes());
                     (range.clone(), self.placeholders.of_json(&body[range]))
                 }
-                Place::Number(range) => {
+                Match::Number(range) => {
                     let text = std::str::from_utf8(&body[range.clone()]).unwrap_or_default();
                     self.known.add(text.as_bytes());
                     // As a guest writes it again: 4111e12 is 4111000000000000.
@@ -396,7 +257,7 @@ impl Masking<'_> {
                     (range.clone(), self.placeholders.of_number(&body[range]))
                 }
                 // Shorter than `false`, and a space may follow it.
-                Place::Flag(range) => {
+                Match::Flag(range) => {
                     let length = range.len();
                     (range, b"true "[..length].to_vec())
                 }

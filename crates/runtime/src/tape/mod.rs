@@ -13,13 +13,15 @@
 
 mod change;
 pub(crate) mod component;
-mod exchange;
+mod difference;
+mod driver;
 mod json;
 mod log_lines;
 mod loose;
 mod masked;
 #[cfg(test)]
 mod masked_tests;
+mod masked_values;
 mod placeholders;
 pub(crate) mod player;
 pub(crate) mod recorder;
@@ -29,9 +31,10 @@ pub(crate) mod sink;
 mod view;
 
 pub use change::Change;
+pub use difference::Difference;
 pub use log_lines::LogLine;
 pub(crate) use recorder::Recorder;
-pub use replay::{Difference, Replayed, Verdict};
+pub use replay::{Replayed, Verdict};
 pub(crate) use seam::Seam;
 pub(crate) use sink::Sink;
 pub use view::{meta_view, tape_view};

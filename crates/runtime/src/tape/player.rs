@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 use tenon_tape::{Call, Encoder, Event, Failure, Piece, Request, Response, Variable};
 use wasmtime::format_err;
 
+use super::difference::{Difference, difference};
 use super::loose::{Loose, Stop};
 use super::placeholders::Placeholders;
-use super::replay::{Difference, difference};
 use super::seam::locked;
 use crate::instance::guest_log::FRAME;
 use crate::telemetry::module_info::ModuleInfo;
@@ -97,7 +97,7 @@ impl Player {
             return;
         }
         let play = &mut *play;
-        // The exchange compares whole answers.
+        // The driver compares whole answers.
         if let Mode::Loose(loose) = &mut play.mode {
             loose.leave(&event);
             return;

@@ -4,19 +4,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
-use tenon_tape::{Call, Event, Field, Request, Response, Tape};
+use tenon_tape::{Event, Tape};
 use tenon_transport::Transport;
 use tokio::time::{Instant, timeout_at};
 
-use super::change::{Change, shown};
-use super::exchange::Exchange;
+use super::change::Change;
+use super::difference::Difference;
+use super::driver::Driver;
 use super::log_lines::LogLine;
 use super::loose::Loose;
 use super::player::{Ended, Mode, Player};
 use super::seam::Seam;
 use crate::config::{Limits, transport_config};
 use crate::instance::call::direct;
-use crate::instance::call::{Blueprint, EntryPoint, Failure, Instance};
+use crate::instance::call::{Blueprint, EntryPoint, Failure, Instance, trap_text};
 use crate::instance::caller::Caller;
 use crate::instance::shared_state::SharedState;
 use crate::module::Module;
@@ -36,34 +37,13 @@ const STOPPED: Duration = Duration::from_millis(if cfg!(test) { 300 } else { 5_0
 pub(crate) enum ReplayError {
     #[error("the component does not export sdk:core/handler")]
     OtherInterface,
-    #[error("its component cannot be instantiated: {}", trap(.0))]
+    #[error("its component cannot be instantiated: {}", trap_text(.0))]
     Instantiate(wasmtime::Error),
     #[error("the component {0}")]
     Answer(&'static str),
     /// A recording may be a stranger's, so its limit cannot raise the configured one.
     #[error("it needs more than {name} = {limit}, which is the limit here: it was recorded with {recorded}")]
     Limit { name: &'static str, limit: u64, recorded: u64 },
-}
-
-/// The first difference between a recording and its replay.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Difference {
-    /// The number of the event, from 0.
-    pub event: usize,
-    /// The recorded event, in words.
-    pub recorded: String,
-    /// The event that the guest caused in its place, in words.
-    pub replayed: String,
-    /// The part that differs, where both are of one kind.
-    pub part: Option<String>,
-    /// The last call or log line before it.
-    pub after: Option<String>,
-    /// The place in the sources where the guest caused it. For an answer, and for an event that only Tenon's code caused, it is the
-    /// last place before it.
-    pub place: Option<String>,
-    /// True when another build asked for something that is nowhere in the recording.
-    pub is_new: bool,
 }
 
 /// The outcome of a replay.
@@ -183,8 +163,8 @@ pub(super) async fn play(
     };
     let shared_state = alone(&module.shared_state, tape.meta.limits);
     let is_cut = tape.meta.is_cut;
-    let mut exchange = matches!(mode, Mode::Loose(_)).then(|| Exchange::new(&tape));
-    let time = match &exchange {
+    let mut driver = matches!(mode, Mode::Loose(_)).then(|| Driver::new(&tape));
+    let time = match &driver {
         Some(_) if is_cut => STOPPED,
         _ => TIMEOUT,
     };
@@ -198,9 +178,9 @@ pub(super) async fn play(
     let mut is_whole = true;
     let ends = Instant::now() + time;
     loop {
-        let next = match &mut exchange {
+        let next = match &mut driver {
             Some(_) if player.has_ended() => None,
-            Some(exchange) => exchange.next(player.enter()),
+            Some(driver) => driver.next(player.enter()),
             None => player.enter(),
         };
         let Some(request) = next else { break };
@@ -208,34 +188,34 @@ pub(super) async fn play(
             biased;
             called = timeout_at(ends, direct::replay(&mut instance, request, notes_places)) => called,
             // Nothing more of it is known: it was stopped here.
-            () = cut(&player), if is_cut && exchange.is_none() => {
+            () = cut(&player), if is_cut && driver.is_none() => {
                 is_whole = false;
                 break;
             }
         };
-        match (called, &mut exchange) {
-            (Ok(Ok(response)), exchange) => {
+        match (called, &mut driver) {
+            (Ok(Ok(response)), driver) => {
                 player.leave(Event::Leave(response.clone()));
-                if let Some(exchange) = exchange {
-                    exchange.returned(response);
+                if let Some(driver) = driver {
+                    driver.returned(response);
                 }
             }
-            (Ok(Err(Failure::Trap(error, _))), exchange) => {
+            (Ok(Err(Failure::Trap(error, _))), driver) => {
                 is_whole = false;
-                let trap = Event::Trap(trap(&error));
+                let trap = Event::Trap(trap_text(&error));
                 player.leave(trap.clone());
-                match exchange {
+                match driver {
                     // The trap is the end of the replay, which has its own reason.
-                    Some(exchange) if !player.has_ended() => exchange.trapped(trap),
+                    Some(driver) if !player.has_ended() => driver.trapped(trap),
                     _ => {}
                 }
                 break;
             }
             (Ok(Err(failure)), _) => return Err(failure.into()),
-            (Err(_), exchange) => {
+            (Err(_), driver) => {
                 is_whole = false;
                 // Both were stopped.
-                if exchange.is_none() || !is_cut {
+                if driver.is_none() || !is_cut {
                     player.fail(&format!("the replay did not end within {} s", time.as_secs()));
                 }
                 break;
@@ -246,7 +226,7 @@ pub(super) async fn play(
     let memory = if is_whole { instance.digest().await } else { None };
     let at_cut = player.is_at_cut() && !is_whole;
     let (ended, mode, _) = player.end();
-    let changes = exchange.map(Exchange::changes).unwrap_or_default();
+    let changes = driver.map(Driver::changes).unwrap_or_default();
     Ok(Played { ended: ended.or(at_cut.then_some(Ended::Cut)), mode, memory, changes })
 }
 
@@ -281,11 +261,6 @@ async fn cut(player: &Player) {
     }
 }
 
-/// The text by which a trap is recorded: its first cause.
-pub(crate) fn trap(error: &wasmtime::Error) -> String {
-    error.root_cause().to_string()
-}
-
 /// The state of a module that reaches nothing, with the recorded limits.
 fn alone(state: &SharedState, limits: [u64; 2]) -> Arc<SharedState> {
     // A stranger's recording may name any limit (`check_limits`).
@@ -309,89 +284,4 @@ fn alone(state: &SharedState, limits: [u64; 2]) -> Arc<SharedState> {
         #[cfg(test)]
         peak: Arc::default(),
     })
-}
-
-/// Describes the difference between a recorded event and another one.
-pub(super) fn difference(
-    event: usize,
-    recorded: Option<&Event>,
-    replayed: Option<&Event>,
-    after: Option<String>,
-) -> Difference {
-    let part = match (recorded, replayed) {
-        (Some(Event::Start(_, one)), Some(Event::Start(_, other))) => part_of_calls(one, other),
-        (Some(Event::Leave(one)), Some(Event::Leave(other))) => part_of_responses(one, other),
-        (Some(Event::Log(_, one)), Some(Event::Log(_, other))) => Some(format!("byte {}", first(one, other))),
-        (Some(Event::Write(_, Some(one), _)), Some(Event::Write(_, Some(other), _))) => {
-            Some(format!("byte {}", first(one, other)))
-        }
-        _ => None,
-    };
-    let text = |event: Option<&Event>| event.map_or_else(|| "nothing more".to_string(), described);
-    Difference { event, recorded: text(recorded), replayed: text(replayed), part, after, place: None, is_new: false }
-}
-
-/// The first place at which two texts differ.
-fn first(one: &[u8], other: &[u8]) -> usize {
-    let at = one.iter().zip(other).position(|(one, other)| one != other);
-    at.unwrap_or(one.len().min(other.len()))
-}
-
-fn part_of_bodies(one: Option<&Vec<u8>>, other: Option<&Vec<u8>>) -> Option<String> {
-    let [one, other] = [one, other].map(|body| body.map(Vec::as_slice).unwrap_or_default());
-    (one != other).then(|| format!("body, byte {}", first(one, other)))
-}
-
-fn part_of_headers(one: &[Field], other: &[Field]) -> Option<String> {
-    if one == other {
-        return None;
-    }
-    let pairs = one.iter().zip(other);
-    let differing = pairs.into_iter().find(|(one, other)| one != other).map(|(one, _)| &one.0);
-    Some(differing.map_or_else(|| "the number of headers".to_string(), |name| format!("header {name}")))
-}
-
-fn part_of_calls(one: &Call, other: &Call) -> Option<String> {
-    match () {
-        () if one.method != other.method => Some("method".to_string()),
-        () if one.url != other.url => Some("URL".to_string()),
-        () => part_of_headers(&one.headers, &other.headers)
-            .or_else(|| part_of_bodies(one.body.as_ref(), other.body.as_ref())),
-    }
-}
-
-fn part_of_responses(one: &Response, other: &Response) -> Option<String> {
-    if one.status != other.status {
-        return Some("status".to_string());
-    }
-    part_of_headers(&one.headers, &other.headers).or_else(|| part_of_bodies(one.body.as_ref(), other.body.as_ref()))
-}
-
-/// An event in a line.
-pub(crate) fn described(event: &Event) -> String {
-    let body = |body: &Option<Vec<u8>>| match body {
-        Some(body) if !body.is_empty() => format!(" {}", shown(body)),
-        _ => String::new(),
-    };
-    match event {
-        Event::Enter(Request { method, path, body: own, .. }) => format!("request {method} {path}{}", body(own)),
-        Event::Leave(Response { status, body: own, .. }) => format!("answer {status}{}", body(own)),
-        Event::Trap(text) => format!("trap: {}", shown(text.as_bytes())),
-        Event::Refused(text) => format!("ended by the host: {}", shown(text.as_bytes())),
-        Event::Start(_, Call { method, url, body: own, .. }) => format!("call {method} {url}{}", body(own)),
-        Event::Wait(timeout, _) if *timeout == u32::MAX => "wait for a call".to_string(),
-        Event::Wait(timeout, _) => format!("wait for {timeout} µs"),
-        Event::Take(Some((call, Ok(Response { status, body: own, .. })))) => {
-            format!("result of call {call}: {status}{}", body(own))
-        }
-        Event::Take(Some((call, Err(failure)))) => {
-            format!("result of call {call}: {}", shown(failure.detail.as_bytes()))
-        }
-        Event::RandomBytes(bytes) => format!("{} random bytes", bytes.len()),
-        Event::Write(call, piece, _) => format!("write to call {call}{}", body(piece)),
-        Event::Read(call, _) => format!("read of call {call}"),
-        Event::Cancel(call) => format!("end of call {call}"),
-        Event::Log(_, text) => format!("log {}", shown(text).trim_end()),
-        other => other.kind().to_string(),
-    }
 }

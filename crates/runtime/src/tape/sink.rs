@@ -11,7 +11,8 @@ use tenon_tape::{Encoder, Event, Kept, MAX_BYTES, Meta, Tape, TapeFolder, Writte
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
-use super::masked::{Known, MaskList, Masked, mask};
+use super::masked::{MaskList, Masked, mask};
+use super::masked_values::MaskedValues;
 use super::placeholders::Placeholders;
 use super::player::{Ended, Mode};
 use super::replay::play;
@@ -69,7 +70,7 @@ struct Encoded {
     meta: Meta,
     events: Vec<u8>,
     /// The values that must not be in the file.
-    known: Known,
+    known: MaskedValues,
     claimed: usize,
 }
 

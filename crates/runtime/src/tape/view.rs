@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tenon_tape::{Event, Field, Meta, Response, Tape};
 
-use super::replay::described;
+use super::difference::described;
 
 /// Returns everything of a recording: its head, its events in words, and its answer.
 #[must_use]

@@ -10,14 +10,13 @@ use wasmtime::Store;
 
 use super::direct_entry::DirectExports;
 use super::direct_entry::bindings::exports::sdk::core::{handler, streams};
-use super::failure::{Failure, lift_status};
+use super::failure::{Failure, lift_status, trap_text};
 use super::instance::{Exports, Instance};
 use crate::body::arriving::{Given, Wanted};
 use crate::config::{Limits, size};
 use crate::instance::egress::is_forbidden;
 use crate::instance::host::Host;
 use crate::request::target::host_of;
-use crate::tape::replay::trap;
 
 /// The failure of a response whose body is too large.
 pub(crate) const TOO_LARGE: &str = "the handler answered with more than max_response_bytes";
@@ -244,7 +243,7 @@ async fn enter(instance: &mut Instance, entry: &Entry) -> Result<handler::Respon
             Ok(handler::Response { status, headers, body }) => {
                 recorder.leave(false, |tape| tape.leave(*status, headers, body.as_deref()));
             }
-            Err(error) => recorder.leave(true, |tape| tape.trap(&trap(error))),
+            Err(error) => recorder.leave(true, |tape| tape.trap(&trap_text(error))),
         }
     }
     called.map_err(|error| instance.failure(error))

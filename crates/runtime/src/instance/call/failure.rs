@@ -31,6 +31,11 @@ impl From<wasmtime::Error> for Failure {
     }
 }
 
+/// The text by which a trap is recorded: its first cause.
+pub(crate) fn trap_text(error: &wasmtime::Error) -> String {
+    error.root_cause().to_string()
+}
+
 /// The text of a trap is for the log alone.
 impl From<Failure> for Problem {
     fn from(failure: Failure) -> Self {

@@ -13,5 +13,5 @@ pub(crate) mod service;
 pub(crate) mod wasi_http;
 
 pub(crate) use entry_point::EntryPoint;
-pub(crate) use failure::Failure;
+pub(crate) use failure::{Failure, trap_text};
 pub(crate) use instance::{Blueprint, Instance, SlotPermit};
