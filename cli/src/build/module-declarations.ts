@@ -35,7 +35,7 @@ export async function writeDeclaration(module: string, exports: ModuleExports): 
 type Declared = readonly [name: string, type: string, remark?: string | undefined];
 
 /** The declaration of a module with a file name. */
-export function declarationOf(name: string, { functions, memories, typed }: ModuleExports): string {
+function declarationOf(name: string, { functions, memories, typed }: ModuleExports): string {
   const made: Declared[] = [
     ...functions.map((each): Declared => [each.name, numbersType(each)]),
     ...memories.map((each): Declared => [each, memory]),

@@ -85,7 +85,7 @@ export function wholeModules(options: RuntimeOptions): NativeModule[] {
  * @param server the runtime's options, of which variables and secrets are inherited one without the other
  * @throws TenonError `CONFIG`, as `nativeOptions`
  */
-export function nativeModule(
+function nativeModule(
   name: string,
   { source, env, secrets, sidecars, outbound, isolation, limits: own = {}, mount, host, budget }: ModuleOptions,
   server: Pick<RuntimeOptions, "env" | "secrets">,

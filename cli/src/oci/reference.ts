@@ -1,7 +1,7 @@
 import { TenonError } from "../errors.ts";
 
 /** The scheme of references in arguments and in `tenon.toml`. */
-export const scheme = "oci://";
+const scheme = "oci://";
 
 /** An artifact in a registry, with a tag, a digest or both. */
 export interface Reference {

@@ -68,7 +68,7 @@ export function missingHint(names: readonly string[], folder: string, environmen
 }
 
 /** The variables of `.env` in a folder; none when it is missing or cannot be read. */
-export function variablesOf(folder: string): Environment {
+function variablesOf(folder: string): Environment {
   try {
     return variablesIn(readTextFile(join(folder, environmentFile)));
   } catch {

@@ -5,10 +5,10 @@
 import { types } from "node:util";
 
 /** The largest number of arrays and objects inside each other. */
-export const MAX_DEPTH = 200;
+const MAX_DEPTH = 200;
 
 /** The error for a value that cannot be sent. */
-export class UncloneableError extends TypeError {
+class UncloneableError extends TypeError {
   override readonly name = "DataCloneError";
 }
 

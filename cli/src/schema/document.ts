@@ -40,7 +40,7 @@ export function setVariables(variables: Readonly<Record<string, string>>): () =>
 }
 
 /** Returns the OpenAPI document of the package in a folder; throws like {@link documentFor}. */
-export function packageDocument(folder: string, version?: OpenApiVersion): string {
+function packageDocument(folder: string, version?: OpenApiVersion): string {
   return asTenonError(() => packageJson(folder, version));
 }
 

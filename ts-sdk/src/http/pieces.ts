@@ -26,7 +26,7 @@ export interface StreamSettings {
 }
 
 /** The time between a stream's last piece and its heartbeat, in seconds. */
-export const HEARTBEAT_S = 15;
+const HEARTBEAT_S = 15;
 
 /** The time that one call of `next` waits for a piece, in milliseconds: between two calls, the host enforces its limits. */
 const SLICE_MS = 1000;

@@ -9,7 +9,7 @@ export const LEGACY: readonly string[] = ["2025-11-25", "2025-06-18", "2025-03-2
 /** The only revision with batches, and that of a request without a version. */
 export const BATCHING = "2025-03-26";
 
-export const PARSE_ERROR = -32700;
+const PARSE_ERROR = -32700;
 export const INVALID_REQUEST = -32600;
 export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;

@@ -98,7 +98,7 @@ export function cors(options: CorsOptions): Middleware {
 type Pair = readonly [name: string, value: string];
 
 /** Adds a name to `Vary`, unless it or `*` is listed. */
-export function vary(answer: Response, name: string): Response {
+function vary(answer: Response, name: string): Response {
   const given = answer.headers.flatMap(([key, value]) => (key === "vary" ? value.split(/[\t ]*,[\t ]*/) : []));
   if (given.some((each) => each === "*" || each.toLowerCase() === name.toLowerCase())) return answer;
   return withHeaders(answer, [["vary", [...given, name].join(", ")]]);

@@ -12,6 +12,6 @@ export async function hmac(
 }
 
 /** Bytes of this realm, because those of a component's request are of another one. */
-export function bytesOf(data: string | Uint8Array): Uint8Array {
+function bytesOf(data: string | Uint8Array): Uint8Array {
   return typeof data === "string" ? encodeUtf8(data) : data;
 }

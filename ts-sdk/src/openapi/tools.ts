@@ -28,7 +28,7 @@ export function moduleTools(source: string, manifest: Manifest): ToolTable | und
 }
 
 /** Makes the tools of an app. */
-export function appTools(app: App, manifest: Manifest, comments: DocComments): ToolTable {
+function appTools(app: App, manifest: Manifest, comments: DocComments): ToolTable {
   const { name = manifest.name, include, code = false } = app.mcp ?? {};
   const document = createDocument(app, manifest, comments, openapi31);
   const routes = app.operations.map((operation) => describe(operation, document));

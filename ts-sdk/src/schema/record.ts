@@ -19,7 +19,7 @@ export interface RecordSchema<out Item = unknown, out P extends Presence = Prese
 }
 
 /** The default limit of a record's keys. */
-export const DEFAULT_MAX_KEYS = 1_000;
+const DEFAULT_MAX_KEYS = 1_000;
 
 /**
  * An object with any keys and values of one kind: `record(field.u32())` takes `{"ada":3,"bob":5}`. `min` and `max`

@@ -7,7 +7,7 @@ import type { Manifest } from "./find-app.ts";
 import type { Wrangler } from "./limits-of-app.ts";
 
 /** Reads JSON with comments and commas at the end; undefined when the file is missing or is something else. */
-export function readJson(file: string): unknown {
+function readJson(file: string): unknown {
   if (!existsSync(file)) return undefined;
   const text = readFileSync(file, "utf8").replace(/^\uFEFF/, "");
   const plain = text.replace(/("(?:[^"\\]|\\.)*")|\/\/.*|\/\*[\s\S]*?\*\//g, (_, string) => string ?? "");
