@@ -19,7 +19,7 @@ export class Fetching {
   /** As `Runtime.fetch` has it. */
   async fetch(input: Fetched, init: RequestInit | undefined): Promise<Response> {
     const request = requestOf(input, init);
-    const exchange = new Exchange(request);
+    const exchange = new FetchedExchange(request);
     const ended = this.#exchanges.begin(exchange);
     const { calls } = this.#exchanges;
     let streams = false;
@@ -59,7 +59,7 @@ function answerOf(
  * A request for {@link Calls}. Its signal is aborted with the request's own, and when the runtime ends. It implements
  * that signal itself, because a real `AbortSignal` that follows two others would cost a quarter of a small call.
  */
-class Exchange implements Abortable, Call {
+class FetchedExchange implements Abortable, Call {
   readonly #request: Request;
   #ended: TenonError | undefined;
   #listener: (() => void) | undefined;

@@ -4,7 +4,7 @@ import { walk } from "../build/used-names.ts";
 import { TenonError } from "../errors.ts";
 
 /** The line at which expressions are evaluated. */
-export interface Place {
+export interface SourceLine {
   /** As it was given. */
   readonly file: string;
   /** Counts from 1. */
@@ -26,7 +26,7 @@ const probes = "__tenon_until";
  *
  * @throws TenonError `USAGE` for another text
  */
-export function placeOf(text: string): Place {
+export function placeOf(text: string): SourceLine {
   const [, file, line] = /^(.+):([1-9]\d{0,6})$/.exec(text) ?? [];
   if (file === undefined)
     throw new TenonError("USAGE", `--until must be a file and a line, such as src/handler.ts:41, not ${text}`);
@@ -97,7 +97,7 @@ interface Spot {
 export function probed(
   file: string,
   text: string,
-  { line, file: shown }: Place,
+  { line, file: shown }: SourceLine,
   expressions: readonly string[],
 ): Probed {
   const { program, errors } = parseSync(file, text);

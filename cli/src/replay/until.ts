@@ -8,7 +8,7 @@ import { systemReason, TenonError } from "../errors.ts";
 import { type Project, requireProject } from "../project/project.ts";
 import { Terminal } from "../terminal.ts";
 import { visible } from "../visible.ts";
-import { expressionsOf, type Place, placeOf, probed } from "./probes.ts";
+import { expressionsOf, placeOf, probed, type SourceLine } from "./probes.ts";
 import { type Replayed, Replayer } from "./replayer.ts";
 import type { TapeView } from "./tapes.ts";
 
@@ -108,7 +108,7 @@ function withoutPlace(replayed: Replayed): string {
 }
 
 /** The file of a place. */
-async function fileOf({ file }: Place, { folder }: Project): Promise<string> {
+async function fileOf({ file }: SourceLine, { folder }: Project): Promise<string> {
   for (const each of [resolve(file), join(folder, file)]) {
     const isThere = await access(each).then(
       () => true,
@@ -130,7 +130,7 @@ class Builds {
   readonly #project: Project;
   readonly #file: string;
   readonly #text: string;
-  readonly #place: Place;
+  readonly #place: SourceLine;
   readonly #expressions: readonly string[];
   /** Calls into the component that the recording has. */
   readonly #entries: number;
@@ -138,7 +138,7 @@ class Builds {
   constructor(
     project: Project,
     { file, text }: { readonly file: string; readonly text: string },
-    place: Place,
+    place: SourceLine,
     expressions: readonly string[],
     { events }: TapeView,
   ) {

@@ -30,7 +30,7 @@ interface Ready {
 }
 
 /** The answer of the worker. */
-type Answer = { readonly us: number; readonly total: number } & (
+type StripAnswer = { readonly us: number; readonly total: number } & (
   | { readonly code: string }
   | { readonly broken: true }
   | { readonly message: string; readonly line?: number; readonly column?: number }
@@ -180,7 +180,7 @@ class Stripper {
       execArgv: [],
     });
     this.#reported = undefined;
-    worker.on("message", (answer: Answer | Ready) => {
+    worker.on("message", (answer: StripAnswer | Ready) => {
       if (worker !== this.#worker) return;
       if ("schedstat" in answer) {
         this.#reported = answer;

@@ -5,21 +5,21 @@ interface Response {
   readonly status: number;
   readonly headers: readonly never[];
 }
-type Answer = Response | Promise<Response>;
-type Handle = (request: object) => Answer;
+type AwaitableResponse = Response | Promise<Response>;
+type Handle = (request: object) => AwaitableResponse;
 
 /** The stream of a response that an instance is sending. */
 interface OpenStream {
-  next(): Answer;
+  next(): AwaitableResponse;
   cancel(): void | Promise<void>;
 }
 
 /** Requests whose bodies arrive piece by piece, and the streams of their responses. */
 interface Uploads extends OpenStream {
-  begin(request: object, handle: Handle): Answer;
-  piece(bytes: Uint8Array | undefined): Answer;
-  end(): Answer;
-  broken(): Answer;
+  begin(request: object, handle: Handle): AwaitableResponse;
+  piece(bytes: Uint8Array | undefined): AwaitableResponse;
+  end(): AwaitableResponse;
+  broken(): AwaitableResponse;
 }
 
 const scope = globalThis as { readonly [streamKey]?: OpenStream; readonly [uploadKey]?: Uploads };

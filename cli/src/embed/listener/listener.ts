@@ -27,7 +27,7 @@ export async function answer(exchanges: Exchanges | undefined, handled: Handled,
   // Without listeners, errors of a connection would end the process.
   incoming.on("error", () => {});
   outgoing.on("error", () => {});
-  const exchange = new Exchange(handled);
+  const exchange = new ServedExchange(handled);
   const sending = { isHead: incoming.method === "HEAD", isLast, writeTimeoutMs, signal: exchange };
   const ended = exchanges?.begin(exchange);
   try {
@@ -45,7 +45,7 @@ export async function answer(exchanges: Exchanges | undefined, handled: Handled,
   }
 }
 
-async function call({ calls }: Exchanges, exchange: Exchange, sending: Sending): Promise<void> {
+async function call({ calls }: Exchanges, exchange: ServedExchange, sending: Sending): Promise<void> {
   const { incoming, outgoing } = exchange.handled;
   let body: Awaited<ReturnType<typeof readAhead>> | undefined;
   if (hasBody(incoming)) {
@@ -104,12 +104,12 @@ class AlreadyRead extends Error {
 }
 
 /** The connections that requests came on, with the requests that are answered: one listener for all of a connection. */
-const connections = new WeakMap<Socket, Set<Exchange>>();
+const connections = new WeakMap<Socket, Set<ServedExchange>>();
 
 /** A request as the runtime calls for it. It is aborted when its connection closes before its answer has left. */
-class Exchange implements Abortable, Call, Endable {
+class ServedExchange implements Abortable, Call, Endable {
   readonly handled: Handled;
-  readonly #others: Set<Exchange>;
+  readonly #others: Set<ServedExchange>;
   #reason: unknown;
   #isAborted = false;
   #isOver = false;
@@ -180,10 +180,10 @@ class Exchange implements Abortable, Call, Endable {
   }
 }
 
-function ofConnection(socket: Socket): Set<Exchange> {
+function ofConnection(socket: Socket): Set<ServedExchange> {
   const known = connections.get(socket);
   if (known !== undefined) return known;
-  const exchanges = new Set<Exchange>();
+  const exchanges = new Set<ServedExchange>();
   connections.set(socket, exchanges);
   socket.once("close", () => {
     for (const exchange of exchanges) exchange.gone();
