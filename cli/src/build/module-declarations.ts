@@ -74,5 +74,5 @@ function numbersType({ params, results }: ModuleFunction): string {
   return `(${given}) => ${result}`;
 }
 
-/** `a`, `b` and so on, and behind the alphabet `p26`. */
+/** The name of a parameter: `a`, `b` and so on; `p26` after the alphabet. */
 const nameOf = (index: number) => (index < 26 ? String.fromCharCode(0x61 + index) : `p${index}`);

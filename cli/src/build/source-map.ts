@@ -11,7 +11,7 @@ export interface SourcePosition {
   readonly text: string | undefined;
 }
 
-/** Finds the places in the user's sources that stand behind places in a bundle. */
+/** Maps positions in a bundle to positions in the user's sources. */
 export class SourceMap {
   readonly #map: TraceMap;
   readonly #folder: string;

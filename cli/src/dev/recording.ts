@@ -41,7 +41,7 @@ export class DevRecording {
     }
   }
 
-  /** Renders its page for the build with a number. */
+  /** Renders the page that shows the recording beside a build. */
   page(build: number): string {
     return recordingPage(this.#file, this.#view, this.#compared, build);
   }

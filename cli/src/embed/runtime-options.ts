@@ -20,7 +20,7 @@ export interface RuntimeOptions extends Limits {
    */
   readonly sidecars?: Sidecars;
   /**
-   * Hosts that modules may call besides: `host`, `host:port`, or either behind `http://` or `https://`. A name that
+   * Hosts that modules may call besides: `host`, `host:port`, or either after `http://` or `https://`. A name that
    * resolves to a private address is refused unless that address is listed as well, with the port that is called.
    */
   readonly outboundAllow?: readonly string[];

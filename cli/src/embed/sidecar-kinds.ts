@@ -78,7 +78,7 @@ interface OptionEntry {
   /** On the command line. */
   readonly flags: string;
   readonly description: string;
-  /** In the documentation, behind the flag. */
+  /** In the documentation, after the flag. */
   readonly sample?: string;
   readonly effect: string;
   readonly default: string;

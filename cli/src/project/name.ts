@@ -39,7 +39,7 @@ export const projectNameRule = {
 /** Names of devices on Windows, which no file or folder can have there, with any extension. */
 const devices = /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|$)/;
 
-/** A package name with a scope, and the name behind it. */
+/** A package name with a scope, and the name after it. */
 const scoped = /^@[^/]+\/([^/]+)$/;
 
 function problemOf(name: string): string | undefined {

@@ -202,7 +202,7 @@ function cbc({ symmetric, key, start, isSealing }: Arguments): Mode {
     const parts = isSealing ? [key, vector, data, 16] : [key, vector, data];
     const run = isSealing ? symmetric.cbcEncrypt : symmetric.cbcDecrypt;
     const own = (block: Uint8Array) => run(block, key.length, data.length, padded ? 1 : 0);
-    // The padding stands behind the data.
+    // The padding follows the data.
     return symmetric.withBlock(parts, own, ({ result, part }) => part(2, result)) as Bytes;
   };
   return {

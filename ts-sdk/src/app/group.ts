@@ -53,7 +53,7 @@ export type GroupDefinitions<P extends string, D, M extends readonly AnyMiddlewa
 
 /**
  * Routes under a common prefix, with middleware around them: a value in `routes({ … })` or in another group. Its routes
- * are named behind its key, as `users.list`. A function makes them from route functions whose handlers know the context
+ * are named after its key, as `users.list`. A function makes them from route functions whose handlers know the context
  * of `use` and the types of `path`.
  *
  * @example

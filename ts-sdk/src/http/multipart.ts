@@ -56,7 +56,7 @@ export function readMultipart(body: Uint8Array, boundary: string | undefined): r
   }
 }
 
-/** Finds the end of a part's headers, which begin with the line break at `from`: the position behind the empty line. */
+/** Finds the end of a part's headers, which begin with the line break at `from`: the position after the empty line. */
 function endOfHeaders(body: Uint8Array, from: number): number {
   const limit = Math.min(body.length, from + MAX_HEADERS);
   for (let at = from; at >= 0 && at < limit; at = body.indexOf(CR, at + 1)) {
@@ -65,7 +65,7 @@ function endOfHeaders(body: Uint8Array, from: number): number {
   return -1;
 }
 
-/** The position behind the next delimiter, which follows a line break. */
+/** The position after the next delimiter, which follows a line break. */
 function after(body: Uint8Array, delimiter: Uint8Array, from: number): number {
   // From one carriage return to the next, because comparing each byte would be far slower in the engine's interpreter.
   for (let at = body.indexOf(CR, from); at >= 0; at = body.indexOf(CR, at + 1)) {

@@ -21,7 +21,7 @@ export class Request {
   readonly method: string;
   /** The path as it came, still percent-encoded: `/users/a%20b`. */
   readonly path: string;
-  /** The query behind the `?`, still encoded; empty when there is none. */
+  /** The query after the `?`, still encoded; empty when there is none. */
   readonly query: string;
   /** @internal */
   readonly [RAW]: RawRequest;

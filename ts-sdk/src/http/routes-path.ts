@@ -1,5 +1,5 @@
 /**
- * The path, behind the module's address, of the list of routes by name. Typed clients read it, because they know the
+ * The path, after the module's address, of the list of routes by name. Typed clients read it, because they know the
  * names alone.
  */
 export const ROUTES_PATH = "/.well-known/tenon-routes";

@@ -76,5 +76,5 @@ const WRITES = /^\s*(?:insert|update|delete|merge|replace)\b/i;
 const WITH = /^\s*with\b/i;
 const WRITES_WITHIN = /\b(?:(?:insert|replace|merge)\s+into|delete\s+from|update\s)/i;
 
-/** Reports whether the number of rows that a statement changes may count. A statement with a comment at its beginning is none. */
+/** Reports whether a statement may change rows. One that begins with a comment is not recognized. */
 export const isWrite = (sql: string): boolean => WRITES.test(sql) || (WITH.test(sql) && WRITES_WITHIN.test(sql));

@@ -116,7 +116,7 @@ export interface StorageUpload {
 export const storage = {
   /**
    * An object, or with `range` its bytes from the first up to but not including the second; `undefined` when there is
-   * none. `[4, Infinity]` is everything behind the first four bytes.
+   * none. `[4, Infinity]` is everything after the first four bytes.
    *
    * @throws SidecarError, with status 416 when the object ends before the range; TypeError for an invalid range
    */

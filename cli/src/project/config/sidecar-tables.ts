@@ -22,7 +22,7 @@ function optionRows(): string[] {
   });
 }
 
-/** Options that all sidecars have, the one over HTTP too, before and behind those of the table. */
+/** Options that all sidecars have, the one over HTTP too, before and after those of the table. */
 const before = [
   "| `--listen` | all | `unix:///run/name.sock` (mode 0660: give the runtime the socket's group), or `127.0.0.1:port` | |",
   "| `--token-file`, or `TENON_SIDECAR_TOKEN` | all | the bearer token that every request but `/health` must have; compared in constant time | none |",

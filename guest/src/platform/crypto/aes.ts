@@ -58,7 +58,7 @@ function gcmOperations(): Partial<Algorithm> {
       const { nonce, extra, tag } = read(parameters);
       const secret = secretOf(key);
       const sizes = [secret.length, nonce.length, extra.length, data.length, tag] as const;
-      // The tag stands behind the data.
+      // The tag follows the data.
       const length = data.length + tag;
       return computed([secret, nonce, extra, data, tag], 3, length, (block) => gcmEncrypt(block, ...sizes));
     },

@@ -13,7 +13,7 @@ export const optional = (number: number): number => 0xa0 + number;
 
 const invalid = () => dataError("the key is not valid DER");
 
-/** Reads values one behind the other. */
+/** Reads values one after the other. */
 export class Reader {
   readonly #bytes: Bytes;
   #at = 0;

@@ -9,7 +9,7 @@ import { dataError, notSupported } from "./errors.ts";
 import { common, type Expected, type JsonWebKey, requireFit } from "./jwk.ts";
 import { requireFormat } from "./key-pairs.ts";
 
-/** The names of the numbers in a JSON Web Key; those behind the exponent belong to a private key. */
+/** The names of the numbers in a JSON Web Key; those after the exponent belong to a private key. */
 const members = ["n", "e", "d", "p", "q", "dp", "dq", "qi"] as const;
 const publicMembers = ["n", "e"] as const;
 
