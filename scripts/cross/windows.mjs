@@ -1,30 +1,28 @@
 // Windows: Debian's MinGW links, because zig has no libgcc. It lacks the two objects that frame a library's unwind tables, and an import
 // library of the functions that Node exports to addons. The result runs here with wine.
-import { execFileSync, spawnSync } from "node:child_process";
-import { closeSync, existsSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { closeSync, cpSync, existsSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fail, root } from "../setup.mjs";
+import { fail } from "../setup.mjs";
 import { NODE } from "./linux.mjs";
-import { cached, rust, tools, wheel } from "./tools.mjs";
+import { layOut, rooted } from "./rooted.mjs";
+import { targets } from "./targets.mjs";
+import { cached, debian, rust, tools, wheel } from "./tools.mjs";
 
 const PREFIX = "x86_64-w64-mingw32";
 
 /** Debian's packages that have to be installed. */
-export const packages = ["gcc-mingw-w64-x86-64", "wine64"];
+export const packages = ["gcc-mingw-w64-x86-64"];
 
 /** wine's programs for 64 bits, which need no 32-bit libraries. */
 const WINE = "/usr/lib/wine/wine64";
 const WINE_SERVER = "/usr/lib/wine/wineserver64";
 
-/** The only function of a library of Windows 10 that wine 8 lacks. */
-const bcryptprimitives = `#include <windows.h>
-BOOLEAN NTAPI SystemFunction036(PVOID, ULONG);
-__declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE data, SIZE_T size) {
-  for (; size > 0xffffffff; data += 0xffffffff, size -= 0xffffffff)
-    if (!SystemFunction036(data, 0xffffffff)) return FALSE;
-  return SystemFunction036(data, (ULONG)size);
-}
-`;
+/**
+ * Debian's packages with wine 10, and the few libraries that a program without windows needs of all that wine can use. wine 8 of Debian 12
+ * refuses the connections that `fetch` makes. With FreeType wine would need fonts.
+ */
+const winePackages = "libwine wine64 libz-mingw-w64 libc6 libgcc-s1 libunwind8 liblzma5 busybox-static".split(" ");
 
 /** Returns how cargo builds for a target: `{ usesZig, lints, environment, rustflags }`. */
 export async function prepare({ rust: target }) {
@@ -46,21 +44,22 @@ export async function prepare({ rust: target }) {
 }
 
 /**
- * A machine with wine; see `machine` of linux.mjs. It sees the tree itself, and writes there. Programs get files as output, because Node
- * for Windows does not write to pipes of wine.
+ * A machine with wine; see `rooted`. Programs get files as output, because Node for Windows does not write to pipes of Linux.
  */
-export async function machine(_name, version = NODE) {
-  if (!existsSync(WINE)) fail(`running programs of Windows needs wine: apt-get install ${packages.join(" ")}`);
+export async function machine(name, version = NODE) {
   const node = await nodeExe(version);
-  const prefix = await winePrefix();
+  const folder = await debian("roots/wine", { suite: "trixie", packages: winePackages });
+  layOut(folder);
+  const here = await rooted(name, targets[name], { folder });
+  const prefix = await winePrefix(folder, here);
   return {
-    changes: root,
-    run(program, args, { env = {}, cwd = root } = {}) {
+    ...here,
+    run(program, args, { env = {}, ...options } = {}) {
       const output = join(tools, "wine-output");
       const file = openSync(output, "w");
-      const { status } = spawnSync(WINE, [program === "node" ? node : program, ...args], {
-        cwd,
-        env: { PATH: "/usr/bin:/bin", ...wine(prefix), ...env },
+      const { status } = here.run(WINE, [program === "node" ? node : program, ...args], {
+        ...options,
+        env: { ...wine(prefix), ...env },
         stdio: ["ignore", file, file],
       });
       closeSync(file);
@@ -76,17 +75,23 @@ async function nodeExe(version) {
 }
 
 /** The drive and the registry of Windows 10. */
-function winePrefix() {
-  return cached("wine", bcryptprimitives, (folder) => {
-    const run = (program, ...args) =>
-      execFileSync(program, args, { env: { ...process.env, ...wine(folder) }, stdio: "ignore" });
-    run(WINE, "wineboot", "-i");
-    run(WINE, "winecfg", "-v", "win10");
-    run(WINE_SERVER, "-w");
-    const source = join(folder, "bcryptprimitives.c");
-    writeFileSync(source, bcryptprimitives);
-    const library = join(folder, "drive_c/windows/system32/bcryptprimitives.dll");
-    run(`${PREFIX}-gcc`, "-shared", "-O2", "-s", "-o", library, source, "-ladvapi32");
+function winePrefix(folder, here) {
+  return cached("wine", JSON.stringify(winePackages), (prefix) => {
+    // Debian's wine needs this library of MinGW's: first beside its own, and from then on in the drive.
+    const zlib = join(folder, `usr/${PREFIX}/lib/zlib1.dll`);
+    cpSync(zlib, join(folder, "usr/lib/x86_64-linux-gnu/wine/x86_64-windows/zlib1.dll"));
+    // The dialog that shows how far it is needs a window, so the first start fails after it has made the drive.
+    const start = () =>
+      here.run("sh", ["-c", `${WINE} wineboot; status=$?; ${WINE_SERVER} -k; exit $status`], {
+        env: wine(prefix),
+        stdio: "ignore",
+        timeout: 120_000,
+        killSignal: "SIGKILL",
+      });
+    start();
+    cpSync(zlib, join(prefix, "drive_c/windows/system32/zlib1.dll"));
+    const { status } = start();
+    if (status !== 0) fail(`wine must start in its drive (${status})`);
   });
 }
 
