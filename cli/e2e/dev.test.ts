@@ -177,13 +177,19 @@ test("a first build that fails leaves nothing that serves, and it says so", { ti
   const config = `[server]\nport = ${await freePort()}\n`;
   const at = await project("unbuilt", handler('"one" oops'), config);
   let terminal = develop(at);
-  let { base } = await served(terminal, "unbuilt");
+  let { base, url } = await served(terminal, "unbuilt");
   expect(terminal.screen()).toMatch(none);
   expect((await ask(base, "/")).status).toBe(503);
+  const docs = async () => {
+    const { status, body } = await send(url, { path: "/docs" });
+    return [status, /<title>(.*)<\/title>/.exec(body.toString())?.[1]];
+  };
+  expect(await docs()).toEqual([503, "Build failed · unbuilt"]);
   let from = terminal.mark;
   await writeFile(join(at, "src/handler.ts"), handler('"one"'));
   await terminal.sees(/Build unbuilt after src\/handler.ts/, from);
   await expect.poll(() => text(base)).toEqual({ text: "one" });
+  await expect.poll(docs).toEqual([200, "unbuilt"]);
   await writeFile(join(at, "src/handler.ts"), handler('"two" oops'));
   await terminal.sees(/Wait for a change; the last successful build is still served\n/, from);
   terminal.type("q");
@@ -191,7 +197,7 @@ test("a first build that fails leaves nothing that serves, and it says so", { ti
 
   // The output of an earlier run is not served.
   terminal = develop(at);
-  ({ base } = await served(terminal, "unbuilt"));
+  ({ base, url } = await served(terminal, "unbuilt"));
   expect(terminal.screen()).toMatch(none);
   from = terminal.mark;
   await project("unbuilt", handler('"two" oops'), `${config}[env]\nGREETING = "hi"\n`);

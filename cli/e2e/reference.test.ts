@@ -98,8 +98,9 @@ describeWith("chromium", "in a browser", () => {
         });
         dev.once("exit", (code) => reject(new Error(`tenon dev ended with ${code}; it said:\n${said}`)));
       });
-      const page = await browser.newPage();
+      const page = await browser.newPage({ colorScheme: "dark" });
       await page.goto(docs);
+      expect(await page.locator("html").getAttribute("class")).toBe("dark-mode");
       const greet = page.locator(".opblock", { hasText: "Greet somebody." });
       await greet.locator(".opblock-summary-control").click();
       await greet.getByText("Try it out").click();

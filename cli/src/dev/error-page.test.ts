@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { TenonError } from "../errors.ts";
-import { buildingPage, buildState, errorPage } from "./error-page.ts";
+import { buildingPage, buildState, errorPage, noDocumentPage } from "./error-page.ts";
 
 const error = new TenonError(
   "BUILD",
@@ -30,4 +30,11 @@ test("before the first build there is a page that waits for it", () => {
   const page = buildingPage("<i>");
   expect(page).toContain("<title>Building · &lt;i&gt;</title>");
   expect(page).toContain('const known = {"build":0}.build;');
+});
+
+test("a build without an OpenAPI document has a page that says why", () => {
+  const page = noDocumentPage("<i>", error, 4);
+  expect(page).toContain("<title>No OpenAPI document · &lt;i&gt;</title>");
+  expect(page).toContain("<h2>&lt;b&gt; &amp; &quot;c&quot;</h2>");
+  expect(page).toContain(buildState(4));
 });

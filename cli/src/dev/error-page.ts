@@ -31,7 +31,23 @@ export function errorPage(name: string, error: unknown, number: number): string 
 
 /** Renders the page for browsers before the end of the first build. It reloads, too. */
 export function buildingPage(name: string): string {
-  return page("Building", name, reloadFrom(0), [`<p class="subject"><b>${escapeHtml(name)}</b> is being built.</p>`]);
+  return page("Building", name, reloadFrom(0), [
+    `<p class="subject"><b>${escapeHtml(name)}</b> is being built.</p>`,
+    "<footer>This page reloads when the build has ended.</footer>",
+  ]);
+}
+
+/**
+ * Renders the page in the place of the API's reference, when the served build has no OpenAPI document. It reloads after the next build.
+ *
+ * @param number number of the served build
+ */
+export function noDocumentPage(name: string, error: unknown, number: number): string {
+  return page("No OpenAPI document", name, reloadFrom(number), [
+    `<p class="subject"><b>${escapeHtml(name)}</b> is served, but its API has no reference.</p>`,
+    ...describe(error).message.map(problem),
+    "<footer>Save a change and this page reloads.</footer>",
+  ]);
 }
 
 /**

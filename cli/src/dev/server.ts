@@ -7,7 +7,7 @@ import { refuseCoreFile } from "../core-module.ts";
 import { Runtime } from "../embed/runtime.ts";
 import type { ModuleOptions } from "../embed/runtime-options.ts";
 import { TenonError } from "../errors.ts";
-import { toolsPages } from "../mcp/tools-page.ts";
+import { toolsPages, toolsPath } from "../mcp/tools-page.ts";
 import { suggestPort } from "../options.ts";
 import type { Config } from "../project/config.ts";
 import { fileOfSource, moduleOptions, pulledFile } from "../project/modules.ts";
@@ -15,9 +15,9 @@ import { dependencies, moduleName, type Project } from "../project/project.ts";
 import { withEnvironmentFile } from "../project/secrets.ts";
 import type { servingOptions } from "../project/serving.ts";
 import { schemaFile } from "../schema/document.ts";
-import { referencePage } from "../schema/reference-page.ts";
+import { referencePage, type ServedPage } from "../schema/reference-page.ts";
 import type { Terminal } from "../terminal.ts";
-import { buildingPage, buildState, errorPage, mapPath, statePath } from "./error-page.ts";
+import { buildingPage, buildState, errorPage, mapPath, noDocumentPage, statePath } from "./error-page.ts";
 import { withWholeTexts } from "./map-texts.ts";
 import { listenNear } from "./ports.ts";
 import { recordingPath } from "./recording-page.ts";
@@ -51,6 +51,8 @@ export class DevServer {
   readonly #stopLog: () => void;
   #listening = { url: "", port: 0 };
   #hasBuild = false;
+  /** True when the pages of a build are at {@link docsPath} and at the path of the tools. */
+  #hasPages = false;
 
   private constructor(runtime: Runtime, project: Project, terminal: Terminal) {
     this.runtime = runtime;
@@ -75,8 +77,13 @@ export class DevServer {
       accessLog: false,
     });
     // Before the first build, browsers get a page that waits for it.
-    runtime.setBuildError(project.config.project.name, buildingPage(project.config.project.name));
-    return new DevServer(runtime, project, terminal);
+    const { name } = project.config.project;
+    const waiting = buildingPage(name);
+    runtime.setBuildError(name, waiting);
+    const server = new DevServer(runtime, project, terminal);
+    server.#setPages(insteadOfPages(waiting, 503));
+    server.#setState(0);
+    return server;
   }
 
   /** The address, such as `http://127.0.0.1:3000`. */
@@ -163,17 +170,20 @@ export class DevServer {
 
   /** Replaces the served component with a new build. */
   async swap(component: string, build: number): Promise<void> {
+    // Before loading, so that pages never see the new build with the state of the former one.
+    const map = await withWholeTexts(await readFile(`${component}.map`, "utf8"), this.#project.folder);
     await this.#load(this.#name, component);
     this.#hasBuild = true;
     this.runtime.setBuildError(this.#name, undefined);
-    const map = await withWholeTexts(await readFile(`${component}.map`, "utf8"), this.#project.folder);
     this.runtime.setPage(mapPath, { contentType: "application/json", body: map, unlisted: true });
     this.#setState(build);
   }
 
   /** Shows build errors to browsers; other clients get the last successful build. */
   showError(error: unknown, build: number): void {
-    this.runtime.setBuildError(this.#name, errorPage(this.#name, error, build));
+    const page = errorPage(this.#name, error, build);
+    this.runtime.setBuildError(this.#name, page);
+    if (!this.#hasPages) this.#setPages(insteadOfPages(page, 503));
     this.#setState(build);
   }
 
@@ -185,10 +195,26 @@ export class DevServer {
   /** Serves the module's OpenAPI document, the page that shows it, and that of its tools. */
   showDocument(json: string): void {
     const specUrl = `/run/${this.#name}/${schemaFile}`;
-    const { folder } = this.#project;
-    // They are no requests of the module, which the page of the services lists.
-    this.runtime.setPage(specUrl, { contentType: "application/json", body: json, unlisted: true });
-    const pages = [...referencePage({ title: this.#name, specUrl }), ...toolsPages({ name: this.#name, folder })];
+    this.#hasPages = true;
+    this.#setPages([
+      { path: specUrl, contentType: "application/json", body: json },
+      ...referencePage({ title: this.#name, specUrl }),
+      ...this.#toolsPages(),
+    ]);
+  }
+
+  /** Serves the reason why the build has no OpenAPI document, unless there is that of a former build. */
+  showNoDocument(error: unknown, build: number): void {
+    if (this.#hasPages) return;
+    this.#setPages([...insteadOfPages(noDocumentPage(this.#name, error, build), 404), ...this.#toolsPages()]);
+  }
+
+  #toolsPages(): ServedPage[] {
+    return toolsPages({ name: this.#name, folder: this.#project.folder });
+  }
+
+  /** Serves pages. They are no requests of the module, which the page of the services lists. */
+  #setPages(pages: readonly (ServedPage & { readonly status?: number })[]): void {
     for (const { path, ...page } of pages) this.runtime.setPage(path, { ...page, unlisted: true });
   }
 
@@ -243,6 +269,12 @@ export class DevServer {
   #setState(build: number): void {
     this.runtime.setPage(statePath, { contentType: "application/json", body: buildState(build), unlisted: true });
   }
+}
+
+/** One page at each path that has a page of a build later. */
+function insteadOfPages(body: string, status: number): (ServedPage & { readonly status: number })[] {
+  const contentType = "text/html; charset=utf-8";
+  return [docsPath, `${docsPath}/`, toolsPath].map((path) => ({ path, contentType, body, status }));
 }
 
 /** A component with the project's policy for it. */

@@ -265,6 +265,7 @@ export class DevSession {
     } catch (error) {
       // Changed sources will give another one.
       if (this.#pending.size > 0 || signal.aborted) return;
+      this.#server?.showNoDocument(error, this.#builds);
       const message = error instanceof Error ? error.message : String(error);
       this.#terminal.note("No schema", message.replaceAll(this.#project.folder + sep, ""));
     }

@@ -60,6 +60,7 @@ function html({ title }: ReferenceContent): string {
   <head>
     <meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <meta name="color-scheme" content="light dark" />
     <meta http-equiv="Content-Security-Policy" content="${POLICY}" />
     <title>${escapeHtml(title)}</title>
     <link rel="icon" href="data:," />
@@ -79,7 +80,12 @@ function html({ title }: ReferenceContent): string {
  * `/run/<module>`, so requests that are tried out go there.
  */
 function script({ specUrl }: ReferenceContent): string {
-  return `const url = ${JSON.stringify(specUrl)};
+  return `const dark = matchMedia("(prefers-color-scheme: dark)");
+// The viewer's own switch is in a bar that this page does not have.
+const paint = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
+dark.addEventListener("change", paint);
+paint();
+const url = ${JSON.stringify(specUrl)};
 const base = url.slice(0, url.lastIndexOf("/")) || "/";
 const show = (more) => SwaggerUIBundle({ dom_id: "#reference", deepLinking: true, validatorUrl: null, ...more });
 fetch(url)

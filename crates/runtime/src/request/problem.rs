@@ -164,7 +164,9 @@ impl fmt::Display for Problem {
             Self::HeadersTooLarge(limit) => write!(f, "the request's headers are larger than {limit} bytes"),
             Self::NotLoaded => f.write_str("the module could not be loaded"),
             Self::Loading => f.write_str("the module is still loading; try again soon"),
-            Self::NotBuilt => f.write_str("the module has no good build yet; `tenon dev` shows why in its terminal"),
+            Self::NotBuilt => {
+                f.write_str("the module is being built, or its build failed; see the terminal of `tenon dev`")
+            }
             Self::Crashed => f.write_str("the module failed on this request"),
             Self::InvalidResponse(what) => f.write_str(what),
             Self::Overloaded => f.write_str("too many requests are running; try again soon"),
