@@ -1,8 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { runInNewContext } from "node:vm";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { HttpClientError, httpClient } from "../index.ts";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { get, HttpClientError, httpClient, ok, routes } from "../index.ts";
+import { testApp } from "../testing/index.ts";
 
 let server: Server;
 let base: string;
@@ -175,6 +176,16 @@ describe("httpClient", () => {
     const bytes = new TextEncoder().encode('{"a":1}');
     const sent = await httpClient.request().post(`${base}/echo`).json(bytes).timeout(Number.POSITIVE_INFINITY).send();
     expect(sent.json()).toMatchObject({ type: "application/json", body: '{"a":1}' });
+  });
+
+  it("refuses to be an answer before it is sent", async () => {
+    const app = testApp(routes({ index: get("/", () => ok({ all: [httpClient.request().get("http://a.test")] })) }));
+    const reported = vi.spyOn(console, "error").mockReturnValue();
+    expect((await app.get("/")).status).toBe(500);
+    expect(reported.mock.calls[0]?.[0]).toContain(
+      "TypeError: the request was not sent; send it first: ok((await request",
+    );
+    reported.mockRestore();
   });
 
   it("refuses headers that can't be sent, naming them", () => {

@@ -105,6 +105,15 @@ export class HttpRequest {
   }
 
   /**
+   * Keeps a request from being written as JSON, where it would be `{}`.
+   *
+   * @throws TypeError
+   */
+  toJSON(): never {
+    throw new TypeError("the request was not sent; send it first: ok((await request.send()).json())");
+  }
+
+  /**
    * Sends the request and reads the whole answer, whatever its status. Redirects are not followed.
    *
    * @throws HttpClientError when there is no answer; its `code` says why.
