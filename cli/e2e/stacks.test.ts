@@ -70,7 +70,7 @@ describe("as text", () => {
     const log = await logOf(["/throws"]);
     const [record = "", ...others] = log.split("\n").slice(log.split("\n").findIndex((line) => line.includes("ERROR")));
     expect(record).toMatch(
-      /ERROR Uncaught exception in handler throws: Error: broken\\u\{1b\}\[31m red module="stacks" request_id=/,
+      /ERROR Uncaught exception in handler "throws": Error: broken\\u\{1b\}\[31m red module="stacks" request_id=/,
     );
     expect(others[0]).toMatch(/^ {8}at .*\(src\/handler\.ts:10:\d+\)$/);
     // Nothing of the SDK.
@@ -108,7 +108,7 @@ test("as JSON, the stack is a field", async () => {
   const errors = records.filter(({ level }) => level === "ERROR");
   expect(errors).toHaveLength(1);
   expect(errors[0]).toMatchObject({
-    message: "Uncaught exception in handler throws: Error: broken\\u{1b}[31m red",
+    message: 'Uncaught exception in handler "throws": Error: broken\\u{1b}[31m red',
     module: "stacks",
     stack: expect.stringMatching(/^ {4}at .*\(src\/handler\.ts:10:\d+\)$/),
   });

@@ -42,7 +42,7 @@ test("finds the places in the sources, and shows the lines around the first of t
     return `${before.length}:${(before.at(-1)?.length ?? 0) + 1}`;
   };
   const stack = [
-    "Uncaught exception in handler read",
+    'Uncaught exception in handler "read"',
     "RangeError: empty",
     `check@p.js:${place("new RangeError")}`,
     `read@p.js:${place("check(text);")}`,
@@ -53,7 +53,7 @@ test("finds the places in the sources, and shows the lines around the first of t
     "nowhere@p.js:9999:1",
   ];
   expect(mapStack(stack.join("\n"), map).split("\n")).toEqual([
-    "Uncaught exception in handler read",
+    'Uncaught exception in handler "read"',
     "RangeError: empty",
     "",
     "src/check.ts:3:26",

@@ -52,7 +52,8 @@ describe("what was not expected", () => {
   it("answers 500 with nothing of the exception, which goes to stderr with its stack and causes", async () => {
     const app = routes({
       explode: get("/", () => {
-        throw new Error("the password is hunter2", { cause: new RangeError("deep inside") });
+        const cause = new RangeError("deep inside", { cause: new Error("inside", { cause: new Error("deepest") }) });
+        throw new Error("the password is hunter2", { cause });
       }),
     });
     const answer = await testApp(app).get("/");
@@ -60,9 +61,14 @@ describe("what was not expected", () => {
     expect(answer.text()).not.toMatch(/hunter2|inside|handle\.test/);
     const text = String(reported.mock.calls[0]?.[0]);
     expect(text).toMatch(
-      /^Uncaught exception in handler explode\nError: the password is hunter2\n +at .*handle\.test\.ts/,
+      /^Uncaught exception in handler "explode"\nError: the password is hunter2\n +at .*handle\.test\.ts/,
     );
     expect(text).toMatch(/\nCaused by: RangeError: deep inside\n/);
+    // Not the cause whose message is the end of that.
+    expect(text.match(/^Caused by: .*$/gm)).toEqual([
+      "Caused by: RangeError: deep inside",
+      "Caused by: Error: deepest",
+    ]);
   });
 
   it.each([

@@ -20,13 +20,21 @@ export function hideInReports(text: string): void {
  * stack's lines to the TypeScript source.
  */
 export function reportError(handler: string | undefined, thrown: unknown): void {
-  const lines = [handler === undefined ? "Uncaught exception" : `Uncaught exception in handler ${handler}`];
+  const lines = [handler === undefined ? "Uncaught exception" : `Uncaught exception in handler "${handler}"`];
   let at = thrown;
   for (let depth = 0; depth < MAX_CAUSES && at !== undefined; depth++) {
     lines.push(`${depth === 0 ? "" : "Caused by: "}${describe(at)}`);
-    at = at instanceof Error ? at.cause : undefined;
+    at = causeOf(at);
   }
   platform.console.error(hidden.reduce((text, each) => text.replaceAll(each, "***"), lines.join("\n")));
+}
+
+/** The cause of an error. One whose message the error's own ends with says nothing more, so it is left out. */
+function causeOf(error: unknown): unknown {
+  if (!(error instanceof Error)) return undefined;
+  const { cause } = error;
+  if (!(cause instanceof Error) || cause.message === "") return cause;
+  return String(error.message).endsWith(String(cause.message)) ? cause.cause : cause;
 }
 
 /** An error's message and stack: some engines put the message into the stack, others do not. */
