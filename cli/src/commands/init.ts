@@ -20,7 +20,7 @@ export function initCommand(program: Command): void {
     .option("--entry <file>", "the module whose default export is the app, instead of the one that package.json starts")
     .option("--json", "print what was done as JSON");
   withCommonOptions(command).action(async (options: Options) => {
-    const { initProject } = await import("../project/init/init.ts");
+    const { initProject, isInstalled } = await import("../project/init/init.ts");
     const terminal = terminalFor(options);
     const done = initProject(process.cwd(), options);
     if (options.json) process.stdout.write(`${JSON.stringify(done)}\n`);
@@ -30,8 +30,11 @@ export function initCommand(program: Command): void {
     for (const { place, problem } of done.findings) terminal.say(`warning: ${place}: ${problem}`);
     const manager = packageManager();
     const run = manager === "pnpm" ? "pnpm exec" : "npx";
-    const copies = existsSync(".env.example") && !existsSync(".env");
-    const copy = copies ? "\n  cp .env.example .env     # and fill it in" : "";
-    terminal.note("App", `${done.app}\n\nNext:\n  ${manager} install${copy}\n  ${run} tenon dev`);
+    const steps = [
+      ...(isInstalled(process.cwd()) ? [] : [`${manager} install`]),
+      ...(existsSync(".env.example") && !existsSync(".env") ? ["cp .env.example .env     # and fill it in"] : []),
+      `${run} tenon dev`,
+    ];
+    terminal.note("App", `${done.app}\n\nNext:\n${steps.map((step) => `  ${step}`).join("\n")}`);
   });
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parseConfig } from "../config.ts";
-import { initProject } from "./init.ts";
+import { initProject, isInstalled } from "./init.ts";
 
 let scratch: string;
 beforeAll(() => {
@@ -161,4 +161,12 @@ test("without an app, it says where it looked", () => {
         hint: expect.stringContaining(hint),
       }),
     );
+});
+
+test("whether the packages of package.json are installed", () => {
+  const installed = '{ "version": "4.0.0" }';
+  const files = { "node_modules/hono/package.json": installed, "node_modules/@acme/x/package.json": installed };
+  const manifest = (more: object) => JSON.stringify({ dependencies: { hono: "4" }, devDependencies: more });
+  expect(isInstalled(project({ ...files, "package.json": manifest({ "@acme/x": "4" }) }).folder)).toBe(true);
+  expect(isInstalled(project({ ...files, "package.json": manifest({ "@acme/y": "4" }) }).folder)).toBe(false);
 });

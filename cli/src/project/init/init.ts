@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { systemReason, TenonError } from "../../errors.ts";
+import { installedVersion } from "../../versions.ts";
 import { entryProblem } from "../config/entry.ts";
 import { dependencySpecs } from "../dependency-specs.ts";
 import { projectNameProblem } from "../name.ts";
@@ -282,6 +283,13 @@ function addDependencies(work: Work, { dependencies = {}, devDependencies = {} }
     const sorted = Object.fromEntries(Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1)));
     return `${JSON.stringify({ ...manifest, devDependencies: sorted }, null, indent)}\n`;
   });
+}
+
+/** Reports whether files in a folder find every package that its `package.json` names. */
+export function isInstalled(folder: string): boolean {
+  const { dependencies, devDependencies } = readPackage(folder);
+  const names = Object.keys({ ...dependencies, ...devDependencies });
+  return names.every((name) => installedVersion(name, folder) !== undefined);
 }
 
 /** Adds the folders that a build writes to `.gitignore`. */
