@@ -70,9 +70,12 @@ export function memberType(
   depth = 0,
 ): string {
   const docs = schema.description === undefined ? "" : `/** ${inComment(schema.description)} */ `;
-  const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name);
+  const key = isPlainName(name) ? name : JSON.stringify(name);
   return `${docs}${key}${isRequired ? "" : "?"}: ${schemaType(schema, named, depth)}`;
 }
+
+/** Reports whether a name can be written without quotation marks. */
+export const isPlainName = (name: string): boolean => /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(name);
 
 /** Returns a text for a comment, which it cannot end. */
 export const inComment = (text: string): string => text.replaceAll("*/", "*\\/").replace(/\s+/g, " ").trim();

@@ -2,7 +2,7 @@
 import { PARTS } from "../mcp/code/program-input.ts";
 import type { ArgumentOf } from "../mcp/types.ts";
 import type { SchemaObject } from "./components.ts";
-import { inComment, type JsonSchema, memberType, schemaType } from "./schema-type.ts";
+import { inComment, isPlainName, type JsonSchema, memberType, schemaType } from "./schema-type.ts";
 
 /** A route, and the schemas of its tool. */
 export interface Signed {
@@ -14,6 +14,9 @@ export interface Signed {
   readonly input: SchemaObject;
   readonly output: SchemaObject | undefined;
 }
+
+/** The length from which a signature has no comments of fields: those of hundreds of fields would fill a model's context. */
+const LONG = 8_000;
 
 /** Writes the comment, the signature of a route, and the types that it names. */
 export function signatureOf({ route, method, path, text, args, input, output }: Signed): string {
@@ -35,8 +38,16 @@ export function signatureOf({ route, method, path, text, args, input, output }: 
   const types = { ...$defs, ...(output as JsonSchema | undefined)?.$defs };
   const declared = Object.entries(types).map(([name, schema]) => `type ${identifier(name)} = ${typeOf(schema)};`);
   const result = output === undefined ? "unknown" : typeOf(output as JsonSchema);
-  const comment = `/** ${inComment(text)} (${method} ${path || "/"}) */`;
-  return [comment, `api.${route}(${argument}): Answer<${result}>;`, ...declared].join("\n");
+  const place = `${method} ${path || "/"}`;
+  const comment = text === place ? `/** ${place} */` : `/** ${inComment(text)} (${place}) */`;
+  const signature = [`${accessTo(route)}(${argument}): Answer<${result}>;`, ...declared].join("\n");
+  return `${comment}\n${signature.length > LONG ? signature.replace(/\/\*\* .*? \*\/ /g, "") : signature}`;
+}
+
+/** The member of the client for a route: `api.users.list`, `api["list-users"]`. */
+function accessTo(route: string): string {
+  const steps = route.split(".").map((step) => (isPlainName(step) ? `.${step}` : `[${JSON.stringify(step)}]`));
+  return `api${steps.join("")}`;
 }
 
 const identifier = (name: string) => name.replace(/\W/g, "_");

@@ -5,6 +5,7 @@ import {
   del,
   field,
   get,
+  group,
   list,
   octetStream,
   ok,
@@ -114,6 +115,30 @@ test("search finds signatures", async () => {
   expect(content[0]?.text).toContain(
     "api.addNote(input: { body: { text: string } }): Answer<{ id: number; text: string }>;",
   );
+});
+
+test("signatures of names that are no identifiers, and of a large type", async () => {
+  const fields = Array.from({ length: 200 }, (_, n) => [`field${n}`, field.string({ docs: "of the type ".repeat(9) })]);
+  const many = routes(
+    {
+      "list-all": get("/all", () => ok({})),
+      größe: group("/sizes", { "by id": get("/{id}", { path: { id: field.u32() } }, () => ok({})) }),
+      add: post("/large", { body: Type("Large", Object.fromEntries(fields)) }, () => ok({})),
+    },
+    { mcp: { code: true } },
+  );
+  const params = { name: "search", arguments: {} };
+  const answer = await testApp(many).post("/mcp", { json: { jsonrpc: "2.0", id: 1, method: "tools/call", params } });
+  const { result } = answer.json() as { result: { content: { text: string }[] } };
+  const [, ...signatures] = result.content[0]?.text.split("\n\n") ?? [];
+  expect(signatures.slice(0, 2)).toEqual([
+    '/** GET /all */\napi["list-all"](): Answer<unknown>;',
+    '/** GET /sizes/{id} */\napi.größe["by id"](input: { path: { id: number } }): Answer<unknown>;',
+  ]);
+  expect(signatures[2]).toMatch(
+    /^\/\*\* POST \/large \*\/\napi\.add\(input: \{ body: \{ field0: string; field1: string; /,
+  );
+  expect(signatures[2]?.length).toBeLessThan(8_000);
 });
 
 describe("credentials and confirmations of an app with API keys", () => {
