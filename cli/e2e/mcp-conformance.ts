@@ -19,3 +19,8 @@ export async function conform(url: string): Promise<string> {
   await once(child, "close");
   return output.slice(output.indexOf("=== SUMMARY ==="));
 }
+
+/** The scenarios of a summary that passed. One that checked nothing has a mark as well, and is not among them. */
+export function passedIn(summary: string): string[] {
+  return [...summary.matchAll(/^✓ (\S+): [1-9]\d* passed, 0 failed/gm)].map(([, scenario]) => scenario as string);
+}
