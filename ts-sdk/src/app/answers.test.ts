@@ -126,6 +126,7 @@ describe("several answers", () => {
     ["a body that is never sent", { responses: { 204: User } }, "must have no body"],
     ["no schema", { responses: { 200: { a: 1 } } }, "is not a schema"],
     ["no object", { responses: 1 }, "must be an object of schemas"],
+    ["null", { responses: null }, "must be an object of schemas"],
   ])("refuse %s", (_what, options, message) => {
     expect(() => get("/", options as never, () => ok({}) as never)).toThrow(message);
   });

@@ -13,6 +13,7 @@ import {
   SqliteQueryCompiler,
 } from "kysely";
 import { type DialectName, dialectOf } from "../outbound/parameter.ts";
+import { refuseUnknown } from "../schema/unknown.ts";
 import { TenonDriver } from "./driver.ts";
 
 /** Options of {@link TenonDialect}. */
@@ -41,9 +42,10 @@ class SidecarSqliteAdapter extends SqliteAdapter {
 export class TenonDialect implements Dialect {
   readonly #dialect: DialectName;
 
-  /** @throws TypeError when the database is neither `postgres` nor `sqlite` */
+  /** @throws TypeError when the database is neither `postgres` nor `sqlite`, and for an unknown option */
   constructor(config: TenonDialectConfig) {
     this.#dialect = dialectOf(config?.dialect, "TenonDialect");
+    refuseUnknown("TenonDialect", config, ["dialect"]);
   }
 
   createDriver(): Driver {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { TenonDialect } from "../kysely/index.ts";
 import { dialectOf, isWrite, toParameters } from "./parameter.ts";
 
 const born = new Date("2026-03-01T10:00:00.123Z");
@@ -50,4 +51,5 @@ it("refuses other dialects", () => {
   for (const name of [undefined, "mysql", 1]) {
     expect(() => dialectOf(name, "TenonDialect")).toThrow('TenonDialect: "dialect" must be "postgres" or "sqlite"');
   }
+  expect(() => new TenonDialect({ dialect: "sqlite", pool: 1 } as never)).toThrow('TenonDialect: unknown "pool"');
 });

@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { safeEqual } from "../middleware/safe-equal.ts";
 import { encodeUtf8 } from "../platform.ts";
+import { refuseUnknown } from "../schema/unknown.ts";
 import { defaults, derive, isAllowed, type PasswordAlgorithm } from "./algorithms.ts";
 import { parsePhc, writePhc } from "./phc.ts";
 
@@ -22,11 +23,13 @@ const HASH_BYTES = 32;
  * Hashes a password with a random salt, by the parameters that OWASP recommends. The result is a text for a database,
  * with the algorithm and its parameters in it.
  *
- * @throws TypeError for a password that is not a text or an unknown algorithm, and RangeError for one of more than 4,096 bytes
+ * @throws TypeError for a password that is not a text, an unknown algorithm or option, and RangeError for a password of more than
+ *   4,096 bytes
  * @example
  * await db.exec("INSERT INTO users (name, password) VALUES ($1, $2)", [body.name, await hash(body.password)]);
  */
-export async function hash(password: string, { algorithm = "scrypt" }: PasswordOptions = {}): Promise<string> {
+export async function hash(password: string, options: PasswordOptions = {}): Promise<string> {
+  const algorithm = algorithmOf("hash", options);
   const secret = bytesOf(password);
   if (secret.length > MAX_BYTES) throw new RangeError(`hash: a password must have at most ${MAX_BYTES} bytes`);
   const parameters = defaultsOf(algorithm);
@@ -54,11 +57,17 @@ export async function verify(password: string, hashed: string): Promise<boolean>
  * Reports whether a hash has another algorithm or weaker parameters than {@link hash} takes today: hash the password
  * again when its owner signs in.
  */
-export function needsRehash(hashed: string, { algorithm = "scrypt" }: PasswordOptions = {}): boolean {
+export function needsRehash(hashed: string, options: PasswordOptions = {}): boolean {
+  const algorithm = algorithmOf("needsRehash", options);
   const current = Object.entries(defaultsOf(algorithm));
   const known = parsePhc(hashed);
   if (known?.algorithm !== algorithm || known.hash.length < HASH_BYTES || known.salt.length < SALT_BYTES) return true;
   return current.some(([name, value]) => known.parameters[name] !== value);
+}
+
+function algorithmOf(label: string, options: PasswordOptions): PasswordAlgorithm {
+  refuseUnknown(label, options, ["algorithm"]);
+  return options.algorithm ?? "scrypt";
 }
 
 function defaultsOf(algorithm: PasswordAlgorithm): Readonly<Record<string, number>> {

@@ -55,5 +55,7 @@ it("refuses what is no password", async () => {
   await expect(hash("x".repeat(4097))).rejects.toThrow("at most 4096 bytes");
   await expect(hash(1 as never)).rejects.toThrow("must be a text");
   await expect(hash("x", { algorithm: "md5" as never })).rejects.toThrow("must be one of scrypt, argon2id");
+  await expect(hash("x", { algoritm: "argon2id" } as never)).rejects.toThrow('hash: unknown "algoritm"');
+  expect(() => needsRehash("x", { algoritm: "argon2id" } as never)).toThrow('needsRehash: unknown "algoritm"');
   expect(await verify("x".repeat(5000), await hash("x"))).toBe(false);
 });

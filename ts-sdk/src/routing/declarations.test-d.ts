@@ -139,6 +139,13 @@ get("/files/*", () => ok({}));
 get("/{rest*}/tail", () => ok({}));
 // @ts-expect-error the rest is written {name*}
 get(["/files", "/files/*"], { deprecated: true }, () => ok({}));
+// @ts-expect-error one of the paths spells a placeholder in another way
+get(["/", "/a/:id"], () => ok({}));
+// @ts-expect-error the rest is written {name*}
+get("*", () => ok({}));
+// @ts-expect-error the rest is written {name*}
+get("/files/a*", () => ok({}));
+get(["/files", "/files/{path*}"], () => ok({}));
 get("/v1/things:batch", () => ok({}));
 const file = get("/files/{bucket}/{path*}", { path: { bucket: field.string(), path: field.string() } }, ({ path }) => {
   expectTypeOf(path).toEqualTypeOf<{ bucket: string; path: string }>();

@@ -107,7 +107,7 @@ function checkOptions(label: string, given: unknown): RouteOptions {
     if (written === undefined && Object.hasOwn(given, key)) throw new TypeError(`${label}: "${key}" is undefined`);
     if (written !== undefined) options[key as "body"] = checkSchema(label, key, role, words, written);
   }
-  if (options.responses) {
+  if (options.responses !== undefined) {
     checkAnswers(label, options, (key, schema) => checkSchema(label, key, ...TYPE, schema as StandardSchema));
   }
   const { status, response } = options;

@@ -131,14 +131,17 @@ export type PlaceholderNames<P extends string> = Starless<Placeholders<P>>;
 type Starless<Names> = Names extends `${infer Name}*` ? Name : Names;
 
 /** `unknown` for a path whose placeholders are spelled as Tenon does, else a type that names the error. */
-export type Spelled<P> = [Misspelled<P>] extends [never] ? unknown : { readonly error: Misspelled<P> };
+export type Spelled<P extends Paths> = SpelledText<P extends string ? P : P[number]>;
+type SpelledText<P> = [Misspelled<P>] extends [never] ? unknown : { readonly error: Misspelled<P> };
 type Misspelled<P> = P extends `${string}/:${infer Name}`
   ? `a placeholder must be written {${Segment<Name>}}`
-  : P extends `${string}/*${string}`
-    ? "the rest of a path must be written {name*}"
-    : P extends `${string}*}/${string}`
-      ? "the rest of the path must be the last segment"
-      : never;
+  : P extends `${string}*}/${string}`
+    ? "the rest of the path must be the last segment"
+    : P extends `${string}*}`
+      ? never
+      : P extends `${string}*${string}`
+        ? "the rest of a path must be written {name*}"
+        : never;
 type Segment<Text> = Text extends `${infer First}/${string}` ? First : Text;
 
 /** The placeholders in a path as they are written. */

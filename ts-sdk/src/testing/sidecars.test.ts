@@ -140,6 +140,22 @@ it("asks a function in place of a sidecar", async () => {
   expect((await test.get("/missing")).json().message).toContain("there is no such sidecar");
 });
 
+it.each([undefined, null, 5, {}, "db.sock"])("refuses %o in the place of a sidecar", (given) => {
+  expect(() => testApp(app, { sidecars: { stripe: given as never } })).toThrow('"sidecars.stripe" must be a function');
+});
+
+it("refuses unknown options", () => {
+  expect(() => testApp(app, { sidecar: {} } as never)).toThrow('testApp: unknown "sidecar"');
+});
+
+it("has one listener for the end of the process, however many databases there are", async () => {
+  const before = process.listenerCount("exit");
+  const others = Array.from({ length: 3 }, () => sqlite());
+  await Promise.all(others.map((each) => each.start()));
+  expect(process.listenerCount("exit")).toBe(before);
+  await Promise.all(others.map((each) => each.close()));
+});
+
 it("reports an exception of a function as one of the handler", async () => {
   const failing = testApp(app, {
     sidecars: {

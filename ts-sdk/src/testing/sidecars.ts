@@ -21,6 +21,17 @@ const HOST = ".sidecar.internal";
 /** The numbers of reasons in `sdk:core/calls`. */
 const REFUSED = 0;
 
+/** @throws TypeError naming the sidecar that is neither a function nor a started one nor an address */
+export function checkSidecars(sidecars: TestSidecars): void {
+  for (const [name, sidecar] of Object.entries(sidecars)) {
+    if (typeof sidecar === "string" ? URL.canParse(sidecar) : typeof sidecar === "function") continue;
+    if (typeof (sidecar as Partial<TestSidecar> | null | undefined)?.start === "function") continue;
+    throw new TypeError(
+      `testApp: "sidecars.${name}" must be a function, sqlite("migrations"), or an address such as http://127.0.0.1:9919`,
+    );
+  }
+}
+
 /** The addresses of sidecars as variables, and the function that calls them; undefined when all have addresses. */
 export async function connectSidecars(
   sidecars: TestSidecars,

@@ -8,6 +8,9 @@ import type { TestSidecar } from "./sidecars.ts";
 /** The package of the command, under the name of a clone. A release may rename it (`scripts/names.mjs`). */
 const commandPackage: string = "tenon";
 
+/** The folders of databases, which are removed when the process ends. */
+const folders = new Set<string>();
+
 /** The part of `@tenon/native` that is used. */
 interface Native {
   readonly Sidecar: {
@@ -28,7 +31,9 @@ export function sqlite(folder?: string): TestSidecar {
   const start = async () => {
     const native = load();
     const place = mkdtempSync(join(tmpdir(), "tenon-test-"));
-    process.once("exit", () => rmSync(place, { recursive: true, force: true }));
+    // One listener for all: Node warns of more than ten.
+    if (folders.size === 0) process.once("exit", removeFolders);
+    folders.add(place);
     const settings = JSON.stringify({ run: "sql", url: `sqlite:${join(place, "test.sqlite")}` });
     const sidecar = await native.Sidecar.start(settings, { listen: "127.0.0.1:0", logLevel: "off" });
     if (folder !== undefined) await native.migrate({ address: sidecar.address, folder: resolve(folder) });
@@ -43,6 +48,10 @@ export function sqlite(folder?: string): TestSidecar {
       await (await started)?.close();
     },
   };
+}
+
+function removeFolders(): void {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 }
 
 function load(): Native {

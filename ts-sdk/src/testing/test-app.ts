@@ -16,7 +16,8 @@ import { encodeValue, headerPair, isToken } from "../http/headers.ts";
 import type { ToolTable } from "../mcp/types.ts";
 import { type EnvironmentEntry, type OpenStream, platform, type StartCall } from "../platform.ts";
 import type { RawHeader } from "../raw.ts";
-import { connectSidecars, type TestSidecars } from "./sidecars.ts";
+import { refuseUnknown } from "../schema/unknown.ts";
+import { checkSidecars, connectSidecars, type TestSidecars } from "./sidecars.ts";
 import { TestResponse } from "./test-response.ts";
 
 /** Options of {@link testApp}. */
@@ -87,11 +88,13 @@ async function prepareTools(app: App): Promise<void> {
  * @example
  * const test = testApp(app, { sidecars: { db: sqlite("migrations"), stripe: (req) => Response.json({ id: "ch_1" }) } });
  * expect((await test.get("/users/1")).status).toBe(404);
- * @throws TypeError when it is not an app: pass the default export of the handler module.
+ * @throws TypeError when it is not an app (pass the default export of the handler module), and for a wrong option.
  */
 export function testApp(app: App, options: TestOptions = {}): TestApp {
   if (app?.[appKey] !== true) throw new TypeError("testApp: the app must be the result of routes()");
+  refuseUnknown("testApp", options, ["env", "secrets", "sidecars", "checkResponses"]);
   const { env = {}, secrets = {}, sidecars = {}, checkResponses = true } = options;
+  checkSidecars(sidecars);
   let connected: ReturnType<typeof connectSidecars> | undefined;
   const how = checkResponses ? { checkResponse } : {};
   const hidden = Object.entries(secrets).map(([name, value]): EnvironmentEntry => [SECRET_PREFIX + name, value]);
