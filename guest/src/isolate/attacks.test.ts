@@ -256,7 +256,7 @@ const fences: readonly Fence[] = [
   },
   {
     name: "redaction",
-    removals: [change("code/execute.ts", "parsed(redactJson(text, this.#credentials))", "parsed(text)")],
+    removals: [change("code/execute.ts", "redactJson(text, this.#credentials)", "text")],
     attacks: [
       "await api.echo()",
       "(await api.echo()).data.headers",

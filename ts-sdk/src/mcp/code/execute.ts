@@ -235,8 +235,12 @@ class Execution {
   #dataIn(type: string, body: Uint8Array): unknown {
     const text = isText(type) ? decodeUtf8(body) : undefined;
     if (text === undefined) return this.#bytesOf(body);
-    const value = isJson(type) ? parsed(redactJson(text, this.#credentials)) : undefined;
-    if (value !== undefined) return value;
+    const value = isJson(type) ? parsed(text) : undefined;
+    if (value !== undefined) {
+      // Valid JSON only: in other texts, quotes without an end take quadratic time.
+      const safe = redactJson(text, this.#credentials);
+      return safe === text ? value : parsed(safe);
+    }
     const redacted = redact(text, this.#credentials);
     return type === "text/event-stream" ? dataOf(redacted) : redacted;
   }
