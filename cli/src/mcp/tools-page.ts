@@ -2,7 +2,7 @@
 import type { ServedPage } from "../schema/reference-page.ts";
 
 /** The path of the page. */
-const toolsPath = "/tools";
+export const toolsPath = "/tools";
 
 /** The content of the page. */
 export interface ToolsPage {
