@@ -102,7 +102,7 @@ describe("the option", () => {
   test.each([
     [{ code: "yes" }, '"code" must be true or false'],
     [{ code: true, confirm: true }, '"confirm" must be a function'],
-    [{ confirm: () => true }, '"confirm" and "limits" need "code: true"'],
+    [{ confirm: () => true }, '"confirm" and "limits" must come with "code: true"'],
     [{ code: true, limits: { cpu: 1 } }, '"cpu"'],
     [{ code: true, limits: { cpuMs: 0 } }, '"limits.cpuMs" must be a whole number from 1 on'],
   ])("%j is refused", (mcp, message) => {
