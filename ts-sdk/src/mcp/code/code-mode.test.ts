@@ -244,6 +244,7 @@ describe("credentials and confirmations of an app with API keys", () => {
   test.each([
     ["as they were shown", upload("'/w=='", "'1'"), headers, [{ dry: "1", bytes: [255] }]],
     ["not with another header", upload("'/w=='", "String(data)"), headers, []],
+    ["not with another header of the caller", upload("'/w=='", "undefined"), { ...headers, "x-dry-run": "2" }, []],
     ["not with other bytes", upload("data ? '/w==' : '/g=='", "'1'"), headers, []],
     ["not for another API key", upload("'/w=='", "'1'"), { ...headers, "x-api-key": "key-of-eve" }, []],
   ])("calls are made %s", async (_, code, caller, made) => {

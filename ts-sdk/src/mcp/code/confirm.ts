@@ -47,7 +47,7 @@ export class Confirmations {
     this.#subject = JSON.stringify([caller, source, input ?? null]);
   }
 
-  /** The name of a call in tokens: a digest of its route, its path, the headers that it sets, and its body. */
+  /** The name of a call in tokens: a digest of its route, its path, its declared headers, and its body. */
   nameOf(call: readonly [route: string, path: string, headers: readonly (readonly string[])[], body: string]): string {
     return this.#mac("call", JSON.stringify(call)).slice(0, 22);
   }

@@ -8,7 +8,6 @@ import { type Request, rawOf } from "../../http/request.ts";
 import { decodeUtf8, decodeUtf8Leniently, encodeUtf8, platform } from "../../platform.ts";
 import type { RawRequest } from "../../raw.ts";
 import type { Operation } from "../../routing/operation.ts";
-import { isArgumentHeader } from "../build-request.ts";
 import { type Callee, requestOf } from "../call-tool.ts";
 import { MAX_DEPTH, MAX_REQUEST, MAX_SOURCE, PROGRAM_LIMITS } from "../limits.ts";
 import { INVALID_PARAMS, isDeep, isObject, type Members, ProtocolError } from "../messages.ts";
@@ -201,11 +200,12 @@ class Execution {
     if (confirm === undefined || method === "GET") return true;
     const call = { name: tool.route, method, path: pathWithQuery, input };
     if (!(await confirm(call as Parameters<typeof confirm>[0]))) return true;
-    // The caller's other headers may differ in the next request: traces, and numbers that proxies give to requests.
-    const caller = new Set(rawOf(this.#request).headers.map(([name]) => name.toLowerCase()));
-    const headers = built.headers.map(([name, value]) => [name.toLowerCase(), encodeBase64(value)] as const);
-    const own = headers.filter(([name]) => isArgumentHeader(name) && !caller.has(name));
-    const key = this.#signer().nameOf([tool.route, pathWithQuery, own, body ? encodeBase64(body) : ""]);
+    // Declared headers, the caller's among them. Others may differ in the next request: traces, and numbers that proxies give to requests.
+    const declared = new Set(tool.args.flatMap(([, place, header]) => (place === "header" ? [header] : [])));
+    const headers = built.headers.flatMap(([header, value]) =>
+      declared.has(header.toLowerCase()) ? [[header.toLowerCase(), encodeBase64(value)]] : [],
+    );
+    const key = this.#signer().nameOf([tool.route, pathWithQuery, headers, body ? encodeBase64(body) : ""]);
     const at = this.#confirmed?.indexOf(key) ?? -1;
     if (at === -1) {
       this.#held.push({ ...call, key });
