@@ -12,13 +12,13 @@ import { headerProblem, maskProblem } from "../project/config/masks.ts";
 import { hostProblem, mountProblem } from "../project/config/mounts.ts";
 import { isFile, isSource, whatSourcesAre } from "./module-source.ts";
 import {
-  below,
   check,
   checkKind,
   checkProblem,
   isRecord,
   type OptionCheck,
   type OptionChecks,
+  problemsBelow,
   problemsOf,
   refuse,
   textsByName,
@@ -65,7 +65,7 @@ const runtimeChecks: Readonly<Record<keyof RuntimeOptions, OptionCheck>> = {
   record: (path, value) => {
     if (!isRecord(value)) return [`\`${path}\` must be an object of options, with \`folder\` at least`];
     const missing = value["folder"] === undefined ? [`\`${path}.folder\` is missing: it must be a string`] : [];
-    return [...problemsOf(value, below(path, recordChecks), () => undefined), ...missing];
+    return [...problemsBelow(path, value, recordChecks), ...missing];
   },
   ...(limitChecks(Object.entries(limits)) as Record<keyof Limits, OptionCheck>),
 };
@@ -90,20 +90,18 @@ const moduleChecks: Readonly<Record<keyof ModuleOptions, OptionCheck>> = {
   sidecars: runtimeChecks.sidecars,
   outbound: (path, value) =>
     isRecord(value)
-      ? problemsOf(value, below(path, { allow: runtimeChecks.outboundAllow }), () => undefined)
+      ? problemsBelow(path, value, { allow: runtimeChecks.outboundAllow })
       : [`\`${path}\` must be an object with the list \`allow\``],
   isolation: runtimeChecks.isolation,
   limits: (path, value) => {
-    const checks = below(path, limitChecks(ownLimits));
+    const checks = limitChecks(ownLimits);
     const home = (name: string) => (Object.hasOwn(runtimeChecks, name) ? "an option of `Runtime.create`" : undefined);
-    return isRecord(value) ? problemsOf(value, checks, home) : [`\`${path}\` must be an object of limits`];
+    return isRecord(value) ? problemsBelow(path, value, checks, home) : [`\`${path}\` must be an object of limits`];
   },
   mount: checkProblem(mountProblem),
   host: checkProblem(hostProblem),
   budget: (path, value) =>
-    isRecord(value)
-      ? problemsOf(value, below(path, budgetChecks), () => undefined)
-      : [`\`${path}\` must be an object of amounts`],
+    isRecord(value) ? problemsBelow(path, value, budgetChecks) : [`\`${path}\` must be an object of amounts`],
   verifyKey: runtimeChecks.verifyKey,
 };
 
@@ -199,9 +197,7 @@ function checkModules(path: string, value: unknown): string[] {
 function checkModule(path: string, value: unknown): string[] {
   if (!isRecord(value)) return [`\`${path}\` must be an object of options, with \`source\` at least`];
   const home = (name: string) => (Object.hasOwn(limits, snakeCase(name)) ? "one of its `limits`" : undefined);
-  const problems = problemsOf(value, below(path, moduleChecks), home).map((problem) =>
-    problem.startsWith("unknown option") ? `${path}: ${problem}` : problem,
-  );
+  const problems = problemsBelow(path, value, moduleChecks, home);
   if (value["source"] === undefined) problems.push(`\`${path}.source\` is missing: it must be ${whatSourcesAre}`);
   return problems;
 }

@@ -75,6 +75,22 @@ const wrong: [unknown, string][] = [
     { modules: { a: { source: "a", outbound: { allow: "x" } } } },
     "`modules.a.outbound.allow` must be a list of strings",
   ],
+  [
+    { modules: { a: { source: "a", outbound: { alow: [] } } } },
+    "modules.a.outbound: unknown option `alow`; did you mean `allow`?",
+  ],
+  [
+    { modules: { a: { source: "a", budget: { bytes_out: "1 B / day" } } } },
+    "modules.a.budget: unknown option `bytes_out`; did you mean `bytesOut`?",
+  ],
+  [
+    { modules: { a: { source: "a", limits: { maxBodyByte: 1 } } } },
+    "modules.a.limits: unknown option `maxBodyByte`; did you mean `maxBodyBytes`?",
+  ],
+  [
+    { modules: [], record: { folder: "a", max_bytes: 1 } },
+    "record: unknown option `max_bytes`; did you mean `maxBytes`?",
+  ],
   [{ modules: { a: { source: "a", maxBodyBytes: 1 } } }, "unknown option `maxBodyBytes`; it is one of its `limits`"],
   [{ modules: { a: { source: "a", limits: { maxQueued: 1 } } } }, "it is an option of `Runtime.create`"],
   [

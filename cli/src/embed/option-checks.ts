@@ -10,7 +10,7 @@ export type OptionCheck = (path: string, value: unknown) => string[];
 export type OptionChecks = Readonly<Record<string, OptionCheck>>;
 
 /** The checks of an option's parts, which messages call by their paths. */
-export function below(path: string, checks: OptionChecks): OptionChecks {
+function below(path: string, checks: OptionChecks): OptionChecks {
   const parts = Object.entries(checks).map(([name, check]): [string, OptionCheck] => [
     name,
     (_, value) => check(`${path}.${name}`, value),
@@ -37,6 +37,22 @@ export function problemsOf(
     const rest = near === undefined ? `known are ${Object.keys(checks).join(", ")}` : `did you mean \`${near}\`?`;
     return [`unknown option \`${name}\`; ${rest}`];
   });
+}
+
+/**
+ * The problems of an option that is an object of options itself, with its path.
+ *
+ * @param home as for {@link problemsOf}
+ */
+export function problemsBelow(
+  path: string,
+  options: object,
+  checks: OptionChecks,
+  home: (name: string) => string | undefined = () => undefined,
+): string[] {
+  return problemsOf(options, below(path, checks), home).map((problem) =>
+    problem.startsWith("unknown option") ? `${path}: ${problem}` : problem,
+  );
 }
 
 /** @throws TenonError `CONFIG` when there are problems */

@@ -405,7 +405,17 @@ test("wrong options are named", async () => {
   await expect(wrong({ tools: { ["__proto__"]: tool({ run: () => 1 }) } })).rejects.toThrow("identifier");
   await expect(wrong({ tools: { crm: { find: () => 1 } } })).rejects.toThrow("`tools.crm.find` must be a tool");
   await expect(wrong({ outbound: { allow: "x" } })).rejects.toThrow("`outbound.allow`");
-  await expect(wrong({ env: { A: 1 } })).rejects.toThrow("`env`");
+  await expect(wrong({ outbound: { hosts: [] } })).rejects.toThrow("outbound: unknown option `hosts`");
+  await expect(wrong({ env: { A: 1 } })).rejects.toThrow("`env.A` must be a string");
+  await expect(wrong({ env: { "A=B": "1" } })).rejects.toThrow("`A=B` is not a name for `env`");
+  await expect(wrong({ signal: undefined })).rejects.toThrow("it is an option of `evaluate`");
+  await using sandbox = await made();
+  const evaluated = (options: unknown) => sandbox.evaluate("1", options as never);
+  await expect(evaluated({ inputs: 1 })).rejects.toThrow("unknown option `inputs`; did you mean `input`?");
+  await expect(evaluated({ limits: {} })).rejects.toThrow("it is an option of `runtime.sandbox`");
+  await expect(evaluated({ tools: [] })).rejects.toThrow("`tools` must be an object of tools");
+  await expect(evaluated(null)).rejects.toThrow("the options of `evaluate` must be an object");
+  expect(() => tool({ run: () => 1, inputs: 1 } as never)).toThrow('tool: unknown "inputs"');
   expect(() => tool({ run: 1 as never })).toThrow('"run" must be a function');
 });
 

@@ -4,12 +4,13 @@ import type { Evaluations as NativeEvaluations, Runtime as NativeRuntime, Native
 import { nativeOptions } from "../embed/native-options.ts";
 import { TenonError } from "../errors.ts";
 import { compilerCommand, fromNative, native } from "../native.ts";
+import { refuseWrongEvaluation, refuseWrongSandbox } from "./check-options.ts";
 import { Columns } from "./columns.ts";
 import { sandboxComponent } from "./component.ts";
 import { declarations } from "./declarations.ts";
-import { limitProblems, type SandboxLimitName, type SandboxLimits, wholeLimits } from "./limits.ts";
+import { type SandboxLimitName, type SandboxLimits, wholeLimits } from "./limits.ts";
 import { type Stripped, strip } from "./strip.ts";
-import { type AnySchema, type AnyTool, issuesText, type Tools, toolNames, toolProblems, toolsByPath } from "./tool.ts";
+import { type AnySchema, type AnyTool, issuesText, type Tools, toolNames, toolsByPath } from "./tool.ts";
 import { type OnToolError, ToolCalls } from "./tool-calls.ts";
 import { decodeInSlices, encode, encodeAll } from "./values.ts";
 
@@ -159,7 +160,7 @@ export class Sandbox {
 
   /** Makes a sandbox; `closed` is called when it is closed. @internal */
   static async create(options: SandboxOptions, cacheFolder: string | false, closed: () => void): Promise<Sandbox> {
-    refuseWrongOptions(options);
+    refuseWrongSandbox(options);
     const limits = wholeLimits(options.limits ?? {});
     const onError = options.onToolError ?? (() => {});
     const calls = new ToolCalls(toolsByPath(options.tools ?? {}), limits.concurrentCalls, onError);
@@ -207,19 +208,11 @@ export class Sandbox {
    */
   async evaluate(source: string, options: EvaluateOptions = {}): Promise<Evaluated> {
     if (typeof source !== "string") throw new TenonError("CONFIG", "`source` must be a string");
-    if (typeof options !== "object" || options === null)
-      throw new TenonError("CONFIG", "the options must be an object");
+    refuseWrongEvaluation(options);
     if (this.#isClosed) throw new TenonError("REQUEST", "the sandbox is closed");
-    const { signal, context } = options;
-    const own = options.tools;
-    if (signal !== undefined && signal !== null) {
-      if (typeof signal.addEventListener !== "function")
-        throw new TenonError("CONFIG", "`signal` must be an AbortSignal");
-      // Many evaluations may share a signal, and each listens to it: that is no leak to warn of.
-      if (signal instanceof AbortSignal && hasDefaultLimit(signal)) setMaxListeners(CONCURRENT, signal);
-    }
-    if (own !== undefined)
-      refuse(isRecord(own) ? toolProblems(own) : ["`tools` must be an object of tools by their names"]);
+    const { signal, context, tools: own } = options;
+    // Many evaluations may share a signal, and each listens to it: that is no leak to warn of.
+    if (signal instanceof AbortSignal && hasDefaultLimit(signal)) setMaxListeners(CONCURRENT, signal);
     const began = performance.now();
     const { sourceBytes, wallMs } = this.#limits;
     const fails = (error: EvaluationError, cpuUs = 0): Evaluated => {
@@ -457,41 +450,4 @@ function hasDefaultLimit(signal: AbortSignal): boolean {
     // Node 20 throws when the limit is 0, which is none.
     return false;
   }
-}
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-/** @throws TenonError `CONFIG`, naming every wrong option */
-function refuseWrongOptions(options: SandboxOptions): void {
-  if (!isRecord(options)) throw new TenonError("CONFIG", "the options of `runtime.sandbox` must be an object");
-  const known = ["tools", "limits", "outbound", "env", "input", "onToolError"];
-  const problems = Object.keys(options)
-    .filter((name) => !known.includes(name))
-    .map((name) => `unknown option \`${name}\`; known are ${known.join(", ")}`);
-  const {
-    tools = {},
-    limits = {},
-    outbound = {},
-    env = {},
-    input,
-    onToolError,
-  } = options as Readonly<Record<string, unknown>>;
-  const isText = (value: unknown) => typeof value === "string";
-  problems.push(...(isRecord(tools) ? toolProblems(tools) : ["`tools` must be an object of tools by their names"]));
-  problems.push(...(isRecord(limits) ? limitProblems(limits) : ["`limits` must be an object of limits"]));
-  if (!isRecord(outbound) || Object.keys(outbound).some((name) => name !== "allow"))
-    problems.push("`outbound` must be an object with the list `allow`");
-  else if (outbound["allow"] !== undefined && !(Array.isArray(outbound["allow"]) && outbound["allow"].every(isText)))
-    problems.push("`outbound.allow` must be a list of hosts");
-  if (!isRecord(env) || !Object.values(env).every(isText)) problems.push("`env` must be an object of strings");
-  const validates = (schema: unknown) =>
-    typeof (schema as Partial<AnySchema> | undefined)?.["~standard"]?.validate === "function";
-  if (input !== undefined && !validates(input)) problems.push("`input` must be a schema");
-  if (onToolError !== undefined && typeof onToolError !== "function") problems.push("`onToolError` must be a function");
-  refuse(problems);
-}
-
-function refuse(problems: readonly string[]): void {
-  if (problems.length > 0) throw new TenonError("CONFIG", problems.join("\n"));
 }

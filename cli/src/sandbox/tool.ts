@@ -70,10 +70,14 @@ const isTool: unique symbol = Symbol("tenon.tool");
 
 /** Makes a tool of a sandbox: `tool({ input: Find, output: Person, run: ({ id }) => crm.find(id) })`. */
 export function tool<Input = unknown, Output = unknown>(options: ToolOptions<Input, Output>): Tool<Input, Output> {
-  const { input, output, description, publicErrors, run } = options;
+  if (typeof options !== "object" || options === null) throw new TypeError("tool: expects { run, input, output }");
+  const { input, output, description, publicErrors, run, ...others } = options;
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined)
+    throw new TypeError(`tool: unknown "${unknown}" (known: input, output, description, publicErrors, run)`);
   if (typeof run !== "function") throw new TypeError('tool: "run" must be a function');
   for (const [name, schema] of Object.entries({ input, output })) {
-    if (schema !== undefined && typeof schema?.["~standard"]?.validate !== "function")
+    if (schema !== undefined && !isSchema(schema))
       throw new TypeError(`tool: "${name}" must be a schema, such as Type("Find", { id: field.u32() })`);
   }
   if (description !== undefined && typeof description !== "string")
@@ -81,6 +85,11 @@ export function tool<Input = unknown, Output = unknown>(options: ToolOptions<Inp
   if (publicErrors !== undefined && typeof publicErrors !== "boolean")
     throw new TypeError('tool: "publicErrors" must be a boolean');
   return Object.freeze({ ...options, [isTool]: true as const });
+}
+
+/** Reports whether a value is a schema. */
+export function isSchema(value: unknown): value is AnySchema {
+  return typeof (value as Partial<AnySchema> | null | undefined)?.["~standard"]?.validate === "function";
 }
 
 /** Reports whether a value was made by {@link tool}. */
