@@ -33,7 +33,7 @@ for (const isolation of ["request", "shared"]) {
       const asked = request();
       outside.push(await time(async () => (await runtime.fetch(asked)).text()));
     }
-    inside.push(...runtime.recentRequests().map((each) => each.duration_ms * 1000));
+    inside.push(...runtime.recentRequests().map((each) => each.durationMs * 1000));
   }
   // Separate from the calls, so that its garbage does not count for them.
   for (let i = 0; i < 6000; i++) {

@@ -65,9 +65,11 @@ test("a budget of tenon.toml refuses, and the admin socket shows what is left", 
   });
   expect((await send(running.base, { path: "/run/free/hello/you" })).status).toBe(200);
   const day = 86_400_000;
-  const cpu = { part: "cpu", amount: 3600e6, remaining: expect.any(Number), periodMs: day };
-  const out = { part: "bytes_out", amount: 1, remaining: 0, periodMs: 3_600_000 };
-  const budgets = [{ module: "app", whenSpent: "503", parts: [cpu, out].map((part) => expect.objectContaining(part)) }];
+  const cpu = { part: "cpu", amount: 3600e6, remaining: expect.any(Number), period_ms: day };
+  const out = { part: "bytes_out", amount: 1, remaining: 0, period_ms: 3_600_000 };
+  const budgets = [
+    { module: "app", when_spent: "503", parts: [cpu, out].map((part) => expect.objectContaining(part)) },
+  ];
   expect(await admin("/budgets")).toEqual({ status: 200, body: { budgets } });
   expect((await admin("/budgets", "PUT")).status).toBe(405);
   expect((await admin("/budgets/app")).status).toBe(404);

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { failureToTell, TenonError } from "../errors.ts";
 import { PROBLEM_TYPE, problemOf } from "../problem.ts";
 import type { Live } from "../serve/live.ts";
+import { sentBudget } from "./budgets.ts";
 import { type Bound, listen } from "./listen.ts";
 
 /** Maximum size of a request's body, which contains one source. */
@@ -57,7 +58,8 @@ async function answerTo(req: IncomingMessage, live: Live): Promise<AdminAnswer> 
 async function route(req: IncomingMessage, live: Live): Promise<AdminAnswer> {
   const [first, name, last, ...more] = (req.url ?? "").slice(1).split("/").map(decodeURIComponent);
   if (first === "budgets" && name === undefined) {
-    return req.method === "GET" ? ok({ budgets: live.budgets() }) : problem(405, "/budgets answers GET only");
+    if (req.method !== "GET") return problem(405, "/budgets answers GET only");
+    return ok({ budgets: live.budgets().map(sentBudget) });
   }
   if (first !== "modules" || more.length > 0) return problem(404, "there are /modules and /budgets, and nothing else");
   if (name === undefined) {

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
+import type { SentBudget } from "../admin/budgets.ts";
 import { ask, detailOf } from "../ask.ts";
-import type { BudgetState } from "../embed/runtime-state.ts";
 import { TenonError } from "../errors.ts";
 import { isReference } from "../oci/reference.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
@@ -54,12 +54,12 @@ export function ctlCommand(program: Command): void {
 }
 
 async function budgets(options: Options): Promise<void> {
-  const { budgets } = (await askServer(options, "GET", "/budgets")) as { budgets: readonly BudgetState[] };
+  const { budgets } = (await askServer(options, "GET", "/budgets")) as { budgets: readonly SentBudget[] };
   if (options.json) return print(budgets);
   for (const { module, parts } of budgets) {
-    for (const { part, amount, remaining, resetsInMs } of parts) {
+    for (const { part, amount, remaining, resets_in_ms: left } of parts) {
       const unit = units[part];
-      const seconds = Math.ceil(resetsInMs / 1000);
+      const seconds = Math.ceil(left / 1000);
       process.stdout.write(`${module}\t${part}\t${remaining} of ${amount}${unit}\t${seconds} s\n`);
     }
   }

@@ -24,7 +24,7 @@ export function logRequests(runtime: Runtime, terminal: Terminal): () => void {
   };
 }
 
-function line({ method, path, status, duration_ms: duration }: RecentRequest, terminal: Terminal): string {
+function line({ method, path, status, durationMs: duration }: RecentRequest, terminal: Terminal): string {
   const time = duration < 10 ? duration.toFixed(1) : duration.toFixed(0);
   return `${method.padStart(12)} ${printable(path)} ${terminal.status(status)} ${terminal.dim(`${time} ms`)}`;
 }

@@ -23,7 +23,7 @@ export interface RecentRequest {
   /** 499 when the client did not wait for the answer. */
   readonly status: number;
   /** Milliseconds from the head of the request to the head of the response. */
-  readonly duration_ms: number;
+  readonly durationMs: number;
 }
 
 /** The state of a part of a budget. */

@@ -28,7 +28,7 @@ test("a runtime without modules answers for itself", async () => {
   expect(runtime.metrics()).toContain('tenon_requests_total{module="",method="GET",status="404"} 1');
   expect(await (await runtime.fetch(get("/metrics"))).text()).toContain("# TYPE tenon_requests_total counter");
   expect(runtime.recentRequests()).toMatchObject([
-    { method: "GET", path: "/health", status: 200, id: expect.any(String), duration_ms: expect.any(Number) },
+    { method: "GET", path: "/health", status: 200, id: expect.any(String), durationMs: expect.any(Number) },
     { path: "/run/none/", status: 404 },
     { path: "/metrics", status: 200 },
   ]);

@@ -187,7 +187,10 @@ export class Runtime {
 
   /** The last 200 requests, oldest first. */
   recentRequests(): RecentRequest[] {
-    return this.#left?.recentRequests ?? this.#runtime.recentRequests();
+    return (
+      this.#left?.recentRequests ??
+      this.#runtime.recentRequests().map(({ duration_ms: durationMs, ...request }) => ({ ...request, durationMs }))
+    );
   }
 
   /** For development: serves a page at the exact path `path`, before everything else; undefined takes it away. */

@@ -1,0 +1,28 @@
+/** The states of budgets as the admin socket sends them. */
+import type { BudgetRemainder, BudgetState } from "../embed/runtime-state.ts";
+
+/** The state of a part of a budget, in the spelling of everything that is sent. */
+export interface SentRemainder extends Omit<BudgetRemainder, "periodMs" | "resetsInMs"> {
+  readonly period_ms: number;
+  readonly resets_in_ms: number;
+}
+
+/** The state of a module's budget, in that spelling. */
+export interface SentBudget {
+  readonly module: string;
+  readonly when_spent: BudgetState["whenSpent"];
+  readonly parts: readonly SentRemainder[];
+}
+
+/** Respells the state of a budget. */
+export function sentBudget({ module, whenSpent, parts }: BudgetState): SentBudget {
+  return {
+    module,
+    when_spent: whenSpent,
+    parts: parts.map(({ periodMs, resetsInMs, ...part }) => ({
+      ...part,
+      period_ms: periodMs,
+      resets_in_ms: resetsInMs,
+    })),
+  };
+}
