@@ -39,7 +39,7 @@ export function signatureOf({ route, method, path, text, args, input, output }: 
   const declared = Object.entries(types).map(([name, schema]) => `type ${identifier(name)} = ${typeOf(schema)};`);
   const result = output === undefined ? "unknown" : typeOf(output as JsonSchema);
   const place = `${method} ${path || "/"}`;
-  const comment = text === place ? `/** ${place} */` : `/** ${inComment(text)} (${place}) */`;
+  const comment = `/** ${inComment(text === place ? place : `${text} (${place})`)} */`;
   const signature = [`${accessTo(route)}(${argument}): Answer<${result}>;`, ...declared].join("\n");
   return `${comment}\n${signature.length > LONG ? signature.replace(/\/\*\* .*? \*\/ /g, "") : signature}`;
 }

@@ -232,7 +232,7 @@ describe("credentials and confirmations of an app with API keys", () => {
     [
       "(await api.password()).data",
       ["ada", "[credential]"],
-      { ...headers, authorization: `Basic ${btoa("ada:pa/ss")}` },
+      { ...headers, authorization: `Basic ${btoa("ada:pa/ssword")}` },
     ],
     ["(await api.nothing()).data", null],
   ])("%s has no credential", async (code, value, caller = headers) => {

@@ -4,8 +4,9 @@ import { decodeUtf8Leniently } from "../../platform.ts";
 import type { RawHeader } from "../../raw.ts";
 
 const SECRET = /^(?:authorization|proxy-authorization|cookie)$/;
-/** Shorter values would be found in any text; those of most cookies are no secrets. */
+/** Shorter values would be found in any text: passwords may be words, and the values of most cookies are no secrets. */
 const MIN_TOKEN = 4;
+const MIN_PASSWORD = 8;
 const MIN_COOKIE = 12;
 
 /**
@@ -49,7 +50,8 @@ function basicForms(value: string): string[] {
   const bytes = encoded === undefined ? undefined : decodeBase64(encoded);
   if (bytes === undefined) return [];
   const pair = decodeUtf8Leniently(bytes);
-  return [pair, pair.replace(/^[^:]*:/, "")];
+  const password = pair.replace(/^[^:]*:/, "");
+  return password.length < MIN_PASSWORD ? [pair] : [pair, password];
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {
