@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::migrate::MigrateError;
 use crate::script::{Script, ScriptStatement};
-use crate::service::{Answer, Service};
+use crate::service::{Service, SidecarResponse};
 
 /// Statements of a request. A sidecar accepts 100.
 const MAX_STATEMENTS: usize = 100;
@@ -118,13 +118,13 @@ async fn ask(
     method: Method,
     path: &str,
     json: Option<&Value>,
-) -> Result<Answer, MigrateError> {
+) -> Result<SidecarResponse, MigrateError> {
     let answer = service.ask_in(transaction, method, path, json).await;
     answer.map_err(|source| MigrateError::unanswered(service, source))
 }
 
 /// Explains an answer with the line of the file's statement that it names.
-fn refused(answer: &Answer, part: Option<&Part>, script: &Script) -> Refused {
+fn refused(answer: &SidecarResponse, part: Option<&Part>, script: &Script) -> Refused {
     let detail = answer.detail();
     let is_busy = answer.status == StatusCode::SERVICE_UNAVAILABLE;
     let is_late = answer.status == StatusCode::GATEWAY_TIMEOUT;

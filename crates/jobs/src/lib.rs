@@ -27,7 +27,7 @@ pub use cron::Declaration;
 pub use migrate::{MigrateError, Migrated, migrate};
 pub use queue::QueueOptions;
 pub use script::GrammarFile;
-pub use service::{Answer, AskError, Service, SidecarAddress, TokenError};
+pub use service::{AskError, Service, SidecarAddress, SidecarResponse, TokenError};
 pub use work::{Consumers, Tasks, Work, WorkError};
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use thiserror::Error;
 
 use crate::apply::apply;
 use crate::script::{GrammarFile, Script, ScriptError, of_postgres, of_sqlite};
-use crate::service::{Answer, AskError, Service, SidecarAddress};
+use crate::service::{AskError, Service, SidecarAddress, SidecarResponse};
 
 /// Time for an answer. A migration may rewrite a large table.
 const TIMEOUT: Duration = Duration::from_secs(600);
@@ -198,11 +198,11 @@ async fn dialect(service: &Service) -> Result<&'static str, MigrateError> {
     Ok(if answer.status == StatusCode::OK { "sqlite" } else { "postgres" })
 }
 
-async fn query(service: &Service, sql: &str) -> Result<Answer, MigrateError> {
+async fn query(service: &Service, sql: &str) -> Result<SidecarResponse, MigrateError> {
     post(service, "/sql/query", &json!({ "sql": sql })).await
 }
 
-async fn post(service: &Service, path: &str, json: &Value) -> Result<Answer, MigrateError> {
+async fn post(service: &Service, path: &str, json: &Value) -> Result<SidecarResponse, MigrateError> {
     let answer = service.ask(Method::POST, path, Some(json)).await;
     answer.map_err(|source| MigrateError::unanswered(service, source))
 }

@@ -76,7 +76,7 @@ pub struct Service {
 
 /// An answer, with any status.
 #[derive(Debug)]
-pub struct Answer {
+pub struct SidecarResponse {
     /// Its status.
     pub status: StatusCode,
     /// Its body.
@@ -138,7 +138,7 @@ impl Service {
     /// # Errors
     ///
     /// [`AskError`] when there is no whole answer.
-    pub async fn ask(&self, method: Method, path: &str, json: Option<&Value>) -> Result<Answer, AskError> {
+    pub async fn ask(&self, method: Method, path: &str, json: Option<&Value>) -> Result<SidecarResponse, AskError> {
         self.ask_in(None, method, path, json).await
     }
 
@@ -149,7 +149,7 @@ impl Service {
         method: Method,
         path: &str,
         json: Option<&Value>,
-    ) -> Result<Answer, AskError> {
+    ) -> Result<SidecarResponse, AskError> {
         let mut request = Request::builder().method(method).uri(format!("{}{path}", self.base));
         if let Some(transaction) = transaction {
             request = request.header(tenon_abi::TRANSACTION, transaction);
@@ -165,7 +165,7 @@ impl Service {
         let (head, body) = self.transport.send(&route, request, None).await?.into_parts();
         let body = Limited::new(body, MAX_ANSWER_BYTES).collect().await;
         let body = body.map_err(|error| AskError::Body(error.to_string()))?.to_bytes();
-        Ok(Answer { status: head.status, body })
+        Ok(SidecarResponse { status: head.status, body })
     }
 
     /// Sends JSON, and reads the JSON of the answer. 204 has none, and neither has 409, which means that a lease has ended.
@@ -183,7 +183,7 @@ impl Service {
     }
 }
 
-impl Answer {
+impl SidecarResponse {
     /// The sentence of a problem document, or the status of another answer.
     #[must_use]
     pub fn detail(&self) -> String {

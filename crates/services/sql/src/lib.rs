@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 pub(crate) use error::{Failed, Reported, SqlError};
 pub(crate) use policy::SqlAccess;
-pub(crate) use request::{Answer, Isolation, Keyed, Mode, SqlRequest};
+pub(crate) use request::{Isolation, Keyed, Mode, SqlAnswer, SqlRequest};
 pub(crate) use result::{Cell, Outcome, ResultWriter, RowForm, too_large};
 pub(crate) use routes::routes;
 pub use service::KIND;
@@ -40,7 +40,7 @@ pub(crate) trait SqlStore: Clone + Send + Sync + 'static {
 
     /// Runs the statements of a request one after the other on one connection. Their changes are committed only if
     /// there is an answer.
-    fn run(&self, request: SqlRequest) -> impl Future<Output = Result<Answer, Failed>> + Send;
+    fn run(&self, request: SqlRequest) -> impl Future<Output = Result<SqlAnswer, Failed>> + Send;
 
     /// A transaction that is open between requests. Dropping it rolls back.
     type Transaction: Send + 'static;
@@ -61,7 +61,7 @@ pub(crate) trait SqlStore: Clone + Send + Sync + 'static {
         transaction: Self::Transaction,
         request: SqlRequest,
         deadline: Instant,
-    ) -> impl Future<Output = Result<(Answer, Self::Transaction), Failed>> + Send;
+    ) -> impl Future<Output = Result<(SqlAnswer, Self::Transaction), Failed>> + Send;
 
     /// Commits a transaction.
     fn commit(&self, transaction: Self::Transaction) -> impl Future<Output = Result<(), SqlError>> + Send;

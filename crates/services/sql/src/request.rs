@@ -134,7 +134,7 @@ impl SqlRequest {
 
 /// The answer to a request.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct SqlAnswer {
     pub(crate) body: String,
     /// The answer is that of an earlier request with the same idempotency key; this one changed nothing.
     pub(crate) replayed: bool,

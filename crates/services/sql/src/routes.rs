@@ -17,7 +17,7 @@ use tenon_service::http::problem::Problem;
 
 use super::request::foreign_keys_of;
 use super::transactions::{ENDED, TRANSACTION, Transactions};
-use super::{Answer, Failed, Isolation, Keyed, Mode, Outcome, SqlRequest, SqlStore, Statement};
+use super::{Failed, Isolation, Keyed, Mode, Outcome, SqlAnswer, SqlRequest, SqlStore, Statement};
 
 /// Set on the stored answer of an idempotency key.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
@@ -36,7 +36,7 @@ impl<S: SqlStore> Clone for Shared<S> {
 
 impl<S: SqlStore> Shared<S> {
     /// Runs a request in the transaction that its headers name, or else on its own.
-    async fn run(&self, headers: &HeaderMap, request: SqlRequest) -> Result<Answer, Problem> {
+    async fn run(&self, headers: &HeaderMap, request: SqlRequest) -> Result<SqlAnswer, Problem> {
         let is_batch = request.mode == Mode::Transaction;
         let ran = match headers.get(TRANSACTION) {
             None => self.store.run(request).await,
@@ -173,7 +173,7 @@ fn first(outcomes: &[Outcome]) -> &Outcome {
 }
 
 /// An answer; a header marks a replayed one.
-fn answered(answer: Answer) -> Response {
+fn answered(answer: SqlAnswer) -> Response {
     let mut response = in_json(answer.body);
     if answer.replayed {
         response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));

@@ -16,7 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::{Answer, Failed, Isolation, SqlError, SqlRequest, SqlStore};
+use super::{Failed, Isolation, SqlAnswer, SqlError, SqlRequest, SqlStore};
 
 /// Names the transaction of a statement, and in the answer a newly begun one.
 pub(super) const TRANSACTION: HeaderName = HeaderName::from_static(tenon_abi::TRANSACTION);
@@ -47,7 +47,7 @@ struct Open<S: SqlStore> {
 
 struct Entry<S: SqlStore> {
     /// Empty once the transaction has ended. Locked while a statement runs.
-    slot: tokio::sync::Mutex<Option<Held<S>>>,
+    slot: tokio::sync::Mutex<Option<OpenTransaction<S>>>,
     authorization: Option<HeaderValue>,
     /// The end of the last statement.
     last: Mutex<Instant>,
@@ -55,7 +55,7 @@ struct Entry<S: SqlStore> {
 }
 
 /// A transaction with its permit. Dropping it rolls back.
-struct Held<S: SqlStore> {
+struct OpenTransaction<S: SqlStore> {
     transaction: S::Transaction,
     _permit: OwnedSemaphorePermit,
 }
@@ -85,7 +85,7 @@ impl<S: SqlStore> Transactions<S> {
         let id = secret_id().map_err(|error| SqlError::Internal(error.to_string()))?;
         let now = Instant::now();
         let entry = Arc::new(Entry {
-            slot: tokio::sync::Mutex::new(Some(Held { transaction, _permit: permit })),
+            slot: tokio::sync::Mutex::new(Some(OpenTransaction { transaction, _permit: permit })),
             authorization: headers.get(AUTHORIZATION).cloned(),
             last: Mutex::new(now),
             expires: now + inner.limits.transaction_timeout,
@@ -96,16 +96,16 @@ impl<S: SqlStore> Transactions<S> {
     }
 
     /// Runs statements in a transaction. One that fails ends it.
-    pub(super) async fn run(&self, id: &str, headers: &HeaderMap, request: SqlRequest) -> Result<Answer, Failed> {
+    pub(super) async fn run(&self, id: &str, headers: &HeaderMap, request: SqlRequest) -> Result<SqlAnswer, Failed> {
         let inner = &self.0;
         let entry = self.find(id, headers).map_err(Failed::before)?;
         let mut slot = entry.slot.lock().await;
         // Taken out while it runs, so that it is dropped when the client disconnects.
-        let Held { transaction, _permit } = slot.take().ok_or_else(|| Failed::before(SqlError::Ended))?;
+        let OpenTransaction { transaction, _permit } = slot.take().ok_or_else(|| Failed::before(SqlError::Ended))?;
         let deadline = entry.expires.min(Instant::now() + inner.limits.statement_timeout);
         match inner.store.run_in(transaction, request, deadline).await {
             Ok((answer, transaction)) => {
-                *slot = Some(Held { transaction, _permit });
+                *slot = Some(OpenTransaction { transaction, _permit });
                 entry.touch();
                 Ok(answer)
             }
@@ -136,7 +136,7 @@ impl<S: SqlStore> Transactions<S> {
     }
 
     /// Takes a transaction out after its running statement.
-    async fn take(&self, id: &str, headers: &HeaderMap) -> Result<Held<S>, SqlError> {
+    async fn take(&self, id: &str, headers: &HeaderMap) -> Result<OpenTransaction<S>, SqlError> {
         let entry = self.find(id, headers)?;
         let held = entry.slot.lock().await.take();
         self.0.forget(id);

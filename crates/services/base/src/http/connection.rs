@@ -149,9 +149,9 @@ struct Sent {
 }
 
 /// A piece of such a body.
-struct Held(Bytes, #[allow(dead_code, reason = "kept as long as the bytes are")] Charge);
+struct ChargedBytes(Bytes, #[allow(dead_code, reason = "kept as long as the bytes are")] Charge);
 
-impl AsRef<[u8]> for Held {
+impl AsRef<[u8]> for ChargedBytes {
     fn as_ref(&self) -> &[u8] {
         &self.0
     }
@@ -165,7 +165,7 @@ impl http_body::Body for Sent {
         let charge = self.charge.clone();
         Pin::new(&mut self.body)
             .poll_frame(cx)
-            .map_ok(|frame| frame.map_data(|data| Bytes::from_owner(Held(data, charge))))
+            .map_ok(|frame| frame.map_data(|data| Bytes::from_owner(ChargedBytes(data, charge))))
     }
 
     fn is_end_stream(&self) -> bool {

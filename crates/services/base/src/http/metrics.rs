@@ -18,14 +18,14 @@ use super::problem::Problem;
 use crate::kind::Answers;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Answer {
+struct AnswerLabels {
     route: String,
     method: String,
     status: u16,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Route {
+struct RouteLabels {
     route: String,
 }
 
@@ -33,17 +33,18 @@ struct Route {
 #[derive(Clone)]
 pub struct Metrics {
     registry: Arc<Registry>,
-    answers: Family<Answer, Counter>,
-    durations: Family<Route, Histogram>,
+    answers: Family<AnswerLabels, Counter>,
+    durations: Family<RouteLabels, Histogram>,
 }
 
 impl Metrics {
     /// Makes the metrics of a server.
     pub fn new(answers_of: &Answers) -> Self {
-        let answers = Family::<Answer, Counter>::default();
+        let answers = Family::<AnswerLabels, Counter>::default();
         // From 100 µs to 26 s.
-        let durations =
-            Family::<Route, Histogram>::new_with_constructor(|| Histogram::new(exponential_buckets(0.000_1, 4.0, 10)));
+        let durations = Family::<RouteLabels, Histogram>::new_with_constructor(|| {
+            Histogram::new(exponential_buckets(0.000_1, 4.0, 10))
+        });
         let mut registry = Registry::with_prefix("tenon_sidecar");
         registry.register("requests", "Requests answered, by route, method and status", answers.clone());
         if let Answers::OfUpstream { retried } = answers_of {
@@ -69,8 +70,8 @@ pub async fn count(State(metrics): State<Metrics>, request: Request, next: Next)
     let response = next.run(request).await;
     let label = response.extensions().get::<RouteLabel>().map(|label| label.0.as_ref().to_owned());
     let route = label.or(pattern).unwrap_or_else(|| "none".to_owned());
-    metrics.durations.get_or_create(&Route { route: route.clone() }).observe(started.elapsed().as_secs_f64());
-    metrics.answers.get_or_create(&Answer { route, method, status: response.status().as_u16() }).inc();
+    metrics.durations.get_or_create(&RouteLabels { route: route.clone() }).observe(started.elapsed().as_secs_f64());
+    metrics.answers.get_or_create(&AnswerLabels { route, method, status: response.status().as_u16() }).inc();
     response
 }
 

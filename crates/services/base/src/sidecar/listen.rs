@@ -60,9 +60,9 @@ impl Listen {
     /// # Errors
     ///
     /// A name without an address, or an address that is beyond `reach`.
-    pub(crate) async fn resolve(self, reach: Reach) -> Result<Place, ServicesError> {
+    pub(crate) async fn resolve(self, reach: Reach) -> Result<ListenAddress, ServicesError> {
         let address = match self {
-            Self::Unix(path) => return Ok(Place::Unix(path)),
+            Self::Unix(path) => return Ok(ListenAddress::Unix(path)),
             Self::Tcp(address) => address,
         };
         let fail = |source| ServicesError::listen(address.clone(), source);
@@ -74,7 +74,7 @@ impl Listen {
                  --token-file or TENON_SIDECAR_TOKEN, or --insecure"
             )));
         }
-        Ok(Place::Tcp(found))
+        Ok(ListenAddress::Tcp(found))
     }
 }
 
@@ -88,12 +88,12 @@ pub(crate) enum Reach {
 }
 
 /// An address without names.
-pub(crate) enum Place {
+pub(crate) enum ListenAddress {
     Unix(PathBuf),
     Tcp(SocketAddr),
 }
 
-impl Place {
+impl ListenAddress {
     /// Listens. Also returns the guard, and the address in the form of `tenon.toml`.
     pub(crate) async fn bind(self) -> Result<(Listener, Guard, String), ServicesError> {
         match self {

@@ -5,7 +5,7 @@ use tenon_service::http::charge::Charge;
 use tenon_service::postgres_tables;
 
 use super::errors::{Trouble, sql_error};
-use crate::{Answer, Keyed, Reported, SqlError};
+use crate::{Keyed, Reported, SqlAnswer, SqlError};
 
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS tenon_idempotency (
   key text PRIMARY KEY, request text NOT NULL, answer text, at timestamptz NOT NULL);
@@ -30,7 +30,7 @@ pub(super) async fn claim(
     connection: &mut PgConnection,
     keyed: &Keyed,
     charge: &Charge,
-) -> Result<Option<Answer>, Trouble> {
+) -> Result<Option<SqlAnswer>, Trouble> {
     let claimed = sqlx::query(CLAIM).bind(&keyed.key).bind(&keyed.request).execute(&mut *connection).await;
     let claimed = claimed.map_err(|error| {
         let code = error.as_database_error().and_then(|error| error.code());
@@ -45,7 +45,11 @@ pub(super) async fn claim(
     // The row and the answer.
     charge.take(2 * body.len()).map_err(SqlError::from)?;
     let body = body.to_owned();
-    if request == keyed.request { Ok(Some(Answer { body, replayed: true })) } else { Err(SqlError::KeyReused.into()) }
+    if request == keyed.request {
+        Ok(Some(SqlAnswer { body, replayed: true }))
+    } else {
+        Err(SqlError::KeyReused.into())
+    }
 }
 
 /// Stores the answer of the current transaction, and deletes some expired ones.

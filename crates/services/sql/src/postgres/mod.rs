@@ -26,7 +26,8 @@ use tenon_service::{Limits, ServicesError, SidecarFiles};
 use tokio::time::{Instant, timeout_at};
 
 use super::{
-    Answer, Cell, Failed, Isolation, Mode, Outcome, ResultWriter, SqlAccess, SqlError, SqlRequest, SqlStore, Statement,
+    Cell, Failed, Isolation, Mode, Outcome, ResultWriter, SqlAccess, SqlAnswer, SqlError, SqlRequest, SqlStore,
+    Statement,
 };
 use access::{Decisions, Run};
 use errors::{Trouble, sql_error};
@@ -101,7 +102,7 @@ impl PostgresSql {
         runs: &[Run],
         transaction: bool,
         at: &mut At,
-    ) -> Result<Answer, Trouble> {
+    ) -> Result<SqlAnswer, Trouble> {
         *at = At { statement: 0, stage: Stage::Begin };
         if transaction {
             session.execute(AssertSqlSafe(self.begin_sql(request.isolation)).into_sql_str()).await?;
@@ -132,7 +133,7 @@ impl PostgresSql {
             at.stage = Stage::Commit;
             session.execute("COMMIT").await?;
         }
-        Ok(Answer { body, replayed: false })
+        Ok(SqlAnswer { body, replayed: false })
     }
 
     fn begin_sql(&self, isolation: Option<Isolation>) -> String {
@@ -254,7 +255,7 @@ impl SqlStore for PostgresSql {
     /// The protocol counts them in 16 bits (`Bind`).
     const MAX_PARAMS: usize = 65_535;
 
-    async fn run(&self, request: SqlRequest) -> Result<Answer, Failed> {
+    async fn run(&self, request: SqlRequest) -> Result<SqlAnswer, Failed> {
         require_foreign_keys(request.foreign_keys).map_err(Failed::before)?;
         let begun = Instant::now();
         let runs = self.decide(&request.statements, begun + self.limits.statement_timeout).await?;
@@ -341,7 +342,7 @@ impl SqlStore for PostgresSql {
         transaction: Transaction,
         request: SqlRequest,
         deadline: Instant,
-    ) -> Result<(Answer, Transaction), Failed> {
+    ) -> Result<(SqlAnswer, Transaction), Failed> {
         transaction.run(self, request, deadline).await
     }
 

@@ -6,7 +6,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::errors::{Trouble, sql_error};
 use super::session::Session;
 use super::{GRACE, PostgresSql};
-use crate::{Answer, Failed, Isolation, Outcome, SqlError, SqlRequest};
+use crate::{Failed, Isolation, Outcome, SqlAnswer, SqlError, SqlRequest};
 
 /// A session in which a transaction has begun. Dropping it closes the connection, and the server rolls back.
 pub(crate) struct Transaction {
@@ -44,7 +44,7 @@ impl Transaction {
         store: &PostgresSql,
         request: SqlRequest,
         deadline: Instant,
-    ) -> Result<(Answer, Self), Failed> {
+    ) -> Result<(SqlAnswer, Self), Failed> {
         let runs = match store.decide(&request.statements, deadline).await {
             Ok(runs) => runs,
             Err(failed) => {
@@ -71,7 +71,7 @@ impl Transaction {
             Ok::<_, Trouble>(request.answer_of(&outcomes)?)
         };
         let error = match timeout_at(deadline, work).await {
-            Ok(Ok(body)) => return Ok((Answer { body, replayed: false }, self)),
+            Ok(Ok(body)) => return Ok((SqlAnswer { body, replayed: false }, self)),
             Ok(Err(trouble)) => trouble.error,
             Err(_) => SqlError::TimedOut,
         };

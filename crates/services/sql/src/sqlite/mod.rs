@@ -22,7 +22,7 @@ use tenon_service::{Limits, ServicesError, sqlite_file};
 use tenon_sqlite::{Connection, Prepared, ValueRef};
 
 use super::{
-    Answer, Failed, Isolation, Mode, Outcome, ResultWriter, RowForm, SqlAccess, SqlError, SqlRequest, SqlStore,
+    Failed, Isolation, Mode, Outcome, ResultWriter, RowForm, SqlAccess, SqlAnswer, SqlError, SqlRequest, SqlStore,
     Statement,
 };
 use errors::sql_error;
@@ -52,7 +52,7 @@ impl SqlStore for SqliteSql {
     /// SQLite's default limit (`SQLITE_MAX_VARIABLE_NUMBER`).
     const MAX_PARAMS: usize = 32_766;
 
-    async fn run(&self, request: SqlRequest) -> Result<Answer, Failed> {
+    async fn run(&self, request: SqlRequest) -> Result<SqlAnswer, Failed> {
         let mut connection = self.pool.acquire().await.map_err(Failed::before)?;
         let limits = self.limits.clone();
         let interrupter = connection.interrupter();
@@ -81,7 +81,7 @@ impl SqlStore for SqliteSql {
         transaction: Transaction,
         request: SqlRequest,
         deadline: tokio::time::Instant,
-    ) -> Result<(Answer, Transaction), Failed> {
+    ) -> Result<(SqlAnswer, Transaction), Failed> {
         transaction.run(request, self.limits.clone(), deadline.into_std()).await
     }
 
@@ -99,7 +99,7 @@ impl SqlStore for SqliteSql {
     }
 }
 
-fn run(pooled: &mut Pooled, request: &SqlRequest, limits: &Limits) -> Result<Answer, Failed> {
+fn run(pooled: &mut Pooled, request: &SqlRequest, limits: &Limits) -> Result<SqlAnswer, Failed> {
     let result = run_on(pooled, request, limits);
     if result.is_err() && pooled.wants_fresh() {
         // Nothing has happened: statements before the refused one were rolled back with it.
@@ -109,7 +109,7 @@ fn run(pooled: &mut Pooled, request: &SqlRequest, limits: &Limits) -> Result<Ans
     result
 }
 
-fn run_on(pooled: &mut Pooled, request: &SqlRequest, limits: &Limits) -> Result<Answer, Failed> {
+fn run_on(pooled: &mut Pooled, request: &SqlRequest, limits: &Limits) -> Result<SqlAnswer, Failed> {
     pooled.set_deadline(Instant::now() + limits.statement_timeout);
     pooled.refusal();
     let transaction = needs_transaction(pooled, request)?;
@@ -167,7 +167,7 @@ fn needs_transaction(pooled: &mut Pooled, request: &SqlRequest) -> Result<bool, 
     }
 }
 
-/// Reports whether a statement is a VACUUM: its first word behind blanks and comments.
+/// Reports whether a statement is a VACUUM: its first word after blanks and comments.
 fn is_vacuum(sql: &str) -> bool {
     let mut rest = sql.trim_start();
     loop {
@@ -181,14 +181,14 @@ fn is_vacuum(sql: &str) -> bool {
     rest.get(..6).is_some_and(|word| word.eq_ignore_ascii_case("vacuum"))
 }
 
-fn run_all(pooled: &mut Pooled, request: &SqlRequest, limits: &Limits) -> Result<Answer, Failed> {
+fn run_all(pooled: &mut Pooled, request: &SqlRequest, limits: &Limits) -> Result<SqlAnswer, Failed> {
     // A read-only request changes nothing, so it needs no key.
     let keyed = request.keyed.as_ref().filter(|_| !pooled.access().read_only);
     if let Some(keyed) = keyed {
         let found = pooled.own(|db| keys::find(db, &keyed.key)).map_err(|error| Failed::before(sql_error(error)))?;
         match found {
             Some(found) if found.request == keyed.request => {
-                return Ok(Answer { body: found.answer, replayed: true });
+                return Ok(SqlAnswer { body: found.answer, replayed: true });
             }
             Some(_) => return Err(Failed::before(SqlError::KeyReused)),
             None => {}
@@ -213,7 +213,7 @@ fn run_all(pooled: &mut Pooled, request: &SqlRequest, limits: &Limits) -> Result
     if let Some(keyed) = keyed {
         pooled.own(|db| keys::keep(db, keyed, &body)).map_err(|error| Failed::before(sql_error(error)))?;
     }
-    Ok(Answer { body, replayed: false })
+    Ok(SqlAnswer { body, replayed: false })
 }
 
 /// Gives the reason of a refusal in place of SQLite's text, which names tables and columns, or nothing at all.

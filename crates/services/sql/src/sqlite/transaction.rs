@@ -8,7 +8,7 @@ use super::errors::sql_error;
 use super::foreign_keys::{self, Violations};
 use super::pool::Pooled;
 use super::run_all;
-use crate::{Answer, Failed, SqlError, SqlRequest};
+use crate::{Failed, SqlAnswer, SqlError, SqlRequest};
 
 /// A connection on which a transaction has begun. Dropping it closes the connection, and SQLite rolls back.
 pub(crate) struct Transaction {
@@ -44,7 +44,7 @@ impl Transaction {
         request: SqlRequest,
         limits: Limits,
         deadline: Instant,
-    ) -> Result<(Answer, Self), Failed> {
+    ) -> Result<(SqlAnswer, Self), Failed> {
         let Self { mut pooled, before } = self;
         let interrupter = pooled.interrupter();
         pooled.set_deadline(deadline);

@@ -11,13 +11,14 @@ use tokio::net::{UnixListener, UnixStream};
 /// The connection of sqlx to a relay.
 pub(super) type Client = UnixStream;
 
-/// The place where a relay listens.
+/// A Unix socket at which a relay listens.
 pub(super) struct Door {
     listener: UnixListener,
-    _place: Place,
+    _socket: SocketPath,
 }
 
-struct Place {
+/// The path of a socket: a name without a file on Linux, and a file in a folder of its own elsewhere.
+struct SocketPath {
     path: PathBuf,
     is_file: bool,
 }
@@ -26,11 +27,11 @@ impl Door {
     /// Listens. Also returns the options with which sqlx comes here.
     #[allow(clippy::unused_async, reason = "other systems listen asynchronously")]
     pub(super) async fn open(options: &PgConnectOptions) -> Result<(Self, PgConnectOptions), sqlx::Error> {
-        let place = Place::new()?;
-        let listener = UnixListener::bind(place.path.join(format!(".s.PGSQL.{}", options.get_port())))?;
+        let socket = SocketPath::new()?;
+        let listener = UnixListener::bind(socket.path.join(format!(".s.PGSQL.{}", options.get_port())))?;
         // The host's name stays, for the server's certificate.
-        let inner = options.clone().socket(&place.path);
-        Ok((Self { listener, _place: place }, inner))
+        let inner = options.clone().socket(&socket.path);
+        Ok((Self { listener, _socket: socket }, inner))
     }
 
     /// Accepts the connection of this process. Others of the machine could find the socket.
@@ -46,7 +47,7 @@ impl Door {
     }
 }
 
-impl Place {
+impl SocketPath {
     fn new() -> io::Result<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let name = format!("tenon-{}-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed), secret_id()?);
@@ -59,7 +60,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for SocketPath {
     fn drop(&mut self) {
         if self.is_file {
             let _ = std::fs::remove_dir_all(&self.path);
