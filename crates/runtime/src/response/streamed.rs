@@ -81,7 +81,7 @@ impl Streamed {
             if self.pending.is_none() {
                 let piece = match ready!(self.pieces.poll_next(cx)) {
                     Some(Ok(piece)) => piece,
-                    Some(Err(cut)) => return Poll::Ready(Some(Err(BodyError(cut)))),
+                    Some(Err(cut)) => return Poll::Ready(Some(Err(BodyError(cut.to_string())))),
                     None => return Poll::Ready(None),
                 };
                 let (Some(room), Some(sending)) = (room, sending) else { return Poll::Ready(Some(Ok(piece))) };

@@ -52,7 +52,7 @@ pub(super) fn report_cut(module: &ModuleInfo, caller: &Caller, cut: &Cut) {
             log(module, caller, "the following lines came after the start of the answer");
             report(module, caller, failure);
         }
-        // A generator that waits for something runs its `finally` behind that, which may take longer than the module is given.
+        // A generator that waits for something runs its `finally` after that, which may take longer than the module is given.
         Cut::NotCancelled => {
             let (module, request_id) = (&*module.name, &*caller.request_id);
             tracing::warn!(module, request_id, "the answer was cut off: {cut}");
@@ -65,7 +65,7 @@ pub(super) fn report_cut(module: &ModuleInfo, caller: &Caller, cut: &Cut) {
             log(module, caller, &format_args!("the answer was cut off: {cut}"));
             module.metrics.count(Count::InvalidResponse);
         }
-        Cut::Broken => log(module, caller, &format_args!("the answer was cut off: {cut}")),
+        Cut::Broken | Cut::Stopped => log(module, caller, &format_args!("the answer was cut off: {cut}")),
     }
 }
 

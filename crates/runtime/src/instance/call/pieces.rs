@@ -42,10 +42,13 @@ pub(crate) enum Cut {
     /// The guest did not end the response when it was cancelled, and its instance is dropped.
     #[error("it was cancelled, and the module did not end it within {} s", WIND_UP.as_secs())]
     NotCancelled,
+    /// The task that makes the pieces has ended with the server.
+    #[error("the server stops")]
+    Stopped,
 }
 
 /// A message of the task: a piece, or None at the end.
-type Sent = Result<Option<Bytes>, String>;
+type Sent = Result<Option<Bytes>, Cut>;
 
 /// The pieces of a streamed response. Nobody asks for more when it is dropped, and the response is cancelled.
 pub(crate) struct Pieces {
@@ -90,7 +93,7 @@ pub(crate) fn streamed(
 
 impl Pieces {
     /// The next piece, for which the instance is asked now. None at the end.
-    pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, String>>> {
+    pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Cut>>> {
         if !self.first.is_empty() {
             return Poll::Ready(Some(Ok(std::mem::take(&mut self.first))));
         }
@@ -108,7 +111,7 @@ impl Pieces {
         Poll::Ready(match sent {
             Some(Ok(piece)) => piece.map(Ok),
             Some(Err(cut)) => Some(Err(cut)),
-            None => Some(Err("the server stops".to_string())),
+            None => Some(Err(Cut::Stopped)),
         })
     }
 
@@ -140,7 +143,7 @@ impl Maker {
                             let _ = self.send.try_send(Ok(Some(piece)));
                         }
                         None => {
-                            self.cut(&Cut::TooLarge(self.max_bytes), &report);
+                            self.cut(Cut::TooLarge(self.max_bytes), &report);
                             return cancel(instance, &report).await;
                         }
                     }
@@ -150,12 +153,12 @@ impl Maker {
                     return Some(instance);
                 }
                 NextPiece::Broken => {
-                    self.cut(&Cut::Broken, &report);
+                    self.cut(Cut::Broken, &report);
                     return Some(instance);
                 }
                 NextPiece::Unfinished => return cancel(instance, &report).await,
                 NextPiece::Lost(cut) => {
-                    self.cut(&cut, &report);
+                    self.cut(cut, &report);
                     return None;
                 }
             }
@@ -174,7 +177,7 @@ impl Maker {
                 called = &mut call => (Ok(called), true),
                 () = self.send.closed() => (timeout(WIND_UP, call).await, false),
                 () = sleep_until(time.ends()) => {
-                    self.cut(&Cut::TimedOut(self.timeout_ms), report);
+                    self.cut(Cut::TimedOut(self.timeout_ms), report);
                     (timeout(WIND_UP, call).await, false)
                 }
             };
@@ -194,7 +197,7 @@ impl Maker {
                 Err(_) => return NextPiece::Lost(Cut::NotCancelled),
             }
             if time.is_over() {
-                self.cut(&Cut::TimedOut(self.timeout_ms), report);
+                self.cut(Cut::TimedOut(self.timeout_ms), report);
                 return NextPiece::Unfinished;
             }
             // A guest that does not wait is called again at once, and must not keep others from running.
@@ -213,9 +216,9 @@ impl Maker {
     }
 
     /// Breaks the response off, and reports it to the client once.
-    fn cut(&self, cut: &Cut, report: &(impl Fn(&Cut) + Sync)) {
-        report(cut);
-        let _ = self.send.try_send(Err(cut.to_string()));
+    fn cut(&self, cut: Cut, report: &(impl Fn(&Cut) + Sync)) {
+        report(&cut);
+        let _ = self.send.try_send(Err(cut));
     }
 }
 
