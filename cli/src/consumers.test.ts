@@ -59,7 +59,7 @@ test("modules that come later are not reported", async () => {
 });
 
 test.each<[string, Work, string]>([
-  ["a queue without its sidecar", { tasks: { queues }, serving: {} }, "queues: there is no sidecar `queue`"],
+  ["a queue without its sidecar", { tasks: { queues }, serving: {} }, "queues: `sidecars` must have a sidecar `queue`"],
   [
     "a token that no header can have",
     { tasks: { queues }, serving: { sidecars, secrets: { SIDECAR_QUEUE_TOKEN: "canary\nline" } } },

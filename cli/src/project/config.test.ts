@@ -180,8 +180,8 @@ describe("a mistake is named with its place", () => {
     ],
     [`${minimal}[sidecars]\ndb = 5\n`, "tenon.toml:4:6: `sidecars.db` must be an address, or a table with `run`"],
     [inProcess('run = "sqll", url = "env:A"'), "`sidecars.db` needs `run`, which must be"],
-    [inProcess('run = "sql"'), "`sidecars.db` needs one of `url` and `url_file`"],
-    [inProcess('run = "sql", url = "env:A", url_file = "a"'), "`sidecars.db` needs one of `url` and `url_file`"],
+    [inProcess('run = "sql"'), "`sidecars.db` must have either `url` or `url_file`"],
+    [inProcess('run = "sql", url = "env:A", url_file = "a"'), "`sidecars.db` must have either `url` or `url_file`"],
     [inProcess('run = "sql", ulr = "env:A"'), "`sidecars.db` has the unknown key `ulr`; did you mean `url`?"],
     [
       inProcess('run = "kv", url = "env:A", read_only = true'),

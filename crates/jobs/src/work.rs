@@ -68,7 +68,7 @@ pub struct Work {
 #[derive(Debug, Error)]
 pub enum WorkError {
     /// Queues or jobs without their sidecar.
-    #[error("{section}: there is no sidecar `{sidecar}` in sidecars, which has them")]
+    #[error("{section}: `sidecars` must have a sidecar `{sidecar}`, which stores them")]
     NoSidecar {
         /// The part of the configuration.
         section: &'static str,

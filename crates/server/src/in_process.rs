@@ -116,7 +116,7 @@ fn settings(table: &Map<String, Value>, places: &Places<'_>) -> Result<SidecarSe
             values::value_at(url, folder).map_err(|wrong| wrong.to_string())?
         }
         (None, Some(Value::String(url))) => url.clone(),
-        _ => return Err("must have `url` or `urlFile`".to_string()),
+        _ => return Err("must have either `url` or `urlFile`".to_string()),
     };
     table.insert("url".to_string(), Value::String(with_folder(&url, folder)));
     // The messages of serde name keys and types, and no value of `url`, which is a text.

@@ -72,7 +72,7 @@ export function sidecarValueProblem(value: string | InProcessTable): string | un
   if (problem !== undefined) return problem;
   const { url, urlFile } = value;
   if ((url === undefined) === (urlFile === undefined))
-    return 'needs one of `url` and `url_file`, such as url = "env:DATABASE_URL"';
+    return 'must have either `url` or `url_file`, such as url = "env:DATABASE_URL"';
   if (url !== undefined && hasPassword(url))
     return 'has a password in `url`, where it does not belong: write url = "env:NAME", or `url_file` with the path of a file';
   return undefined;
