@@ -128,7 +128,7 @@ fn content(engine: &Engine, bytes: &[u8], page: usize, compiler: &Compiler) -> R
     Ok(content)
 }
 
-/// Bytes behind the code.
+/// Bytes after the code.
 struct Trailer {
     /// Bytes of the code.
     code: u64,

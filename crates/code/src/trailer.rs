@@ -1,4 +1,4 @@
-//! The record at the end of a file with a component's state, behind the bytes that it describes.
+//! The record at the end of a file with a component's state, after the bytes that it describes.
 //!
 //! ```text
 //!  state of a component image of its memory, StateTrailer

@@ -9,7 +9,7 @@ pub(crate) struct Instances {
 }
 
 impl Instances {
-    /// Begins behind the instances that the component has.
+    /// Numbers instances after those that the component has.
     pub(crate) fn after(count: u32) -> Self {
         Self { section: InstanceSection::new(), next: count }
     }

@@ -1,4 +1,4 @@
-//! Memories where nothing of Linux is relied on: each is made for one instance, with a copy of its image, and unmapped behind it.
+//! Memories where nothing of Linux is relied on: each is made for one instance, with a copy of its image, and unmapped after it.
 
 use std::io;
 use std::sync::Arc;

@@ -187,7 +187,7 @@ fn text_at(memory: &[u8], pointer: u32) -> Result<&[u8]> {
     }
 }
 
-/// The message as a text, cut off behind [`MAX_MESSAGE`] bytes.
+/// The message as a text, cut off after [`MAX_MESSAGE`] bytes.
 fn shortened(message: &[u8]) -> String {
     let mut text = String::from_utf8_lossy(&message[..message.len().min(MAX_MESSAGE)]).into_owned();
     if message.len() > MAX_MESSAGE {

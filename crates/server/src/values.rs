@@ -71,7 +71,7 @@ pub(crate) fn text_of(path: &Path) -> Result<String, ValueError> {
     if value.is_empty() { Err(ValueError::EmptyFile(path.to_path_buf())) } else { Ok(value.to_string()) }
 }
 
-/// The values of secrets by name. Each problem is added to `problems`, behind the name of its section and of the secret.
+/// The values of secrets by name. Each problem is added to `problems`, after the name of its section and of the secret.
 pub(crate) fn secrets(
     sources: &BTreeMap<String, String>,
     folder: &Path,

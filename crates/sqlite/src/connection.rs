@@ -196,7 +196,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// As above.
+    /// The instance has ended.
     pub fn is_autocommit(&mut self) -> Result<bool, Error> {
         let database = self.database;
         Ok(self.call(|functions| &functions.autocommit, database)? != 0)
@@ -206,7 +206,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// As above.
+    /// The instance has ended.
     pub fn changes(&mut self) -> Result<u64, Error> {
         let database = self.database;
         Ok(self.call(|functions| &functions.changes, database)?.unsigned_abs())
@@ -216,7 +216,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// As above.
+    /// The instance has ended.
     pub fn total_changes(&mut self) -> Result<u64, Error> {
         let database = self.database;
         Ok(self.call(|functions| &functions.total_changes, database)?.unsigned_abs())

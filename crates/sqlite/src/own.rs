@@ -14,7 +14,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// The rows need too much memory, SQLite's errors, and the instance has ended, here and below.
+    /// The rows need too much memory; SQLite's errors; the instance has ended.
     pub fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Vec<Value>>, Error> {
         self.with(sql, |connection, prepared| {
             connection.bind_all(prepared, values)?;
@@ -38,7 +38,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// Those of `read`, and as above.
+    /// Those of `read` and of SQLite.
     pub fn all<T>(
         &mut self,
         sql: &str,
@@ -59,7 +59,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// As above.
+    /// Those of SQLite.
     pub fn find<T>(
         &mut self,
         sql: &str,
@@ -74,7 +74,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// [`Error::NoRow`], and as above.
+    /// [`Error::NoRow`], and those of SQLite.
     pub fn one<T>(
         &mut self,
         sql: &str,
@@ -88,7 +88,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// As above.
+    /// Those of SQLite.
     pub fn execute(&mut self, sql: &str, values: &[ValueRef<'_>]) -> Result<u64, Error> {
         self.all(sql, values, |_| Ok(()))?;
         self.changes()
@@ -98,7 +98,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// As above. The statements before the failed one have run.
+    /// Those of SQLite. The statements before the failed one have run.
     pub fn run_script(&mut self, sql: &str) -> Result<(), Error> {
         let mut rest = sql;
         while !rest.is_empty() {
@@ -119,7 +119,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// Those of `work`, after which the transaction is rolled back, and as above.
+    /// Those of `work`, after which the transaction is rolled back, and of SQLite.
     pub fn reading<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
         self.transaction("BEGIN", work)
     }
@@ -128,7 +128,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// Those of `work`, after which the transaction is rolled back, and as above.
+    /// Those of `work`, after which the transaction is rolled back, and of SQLite.
     pub fn writing<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
         self.transaction("BEGIN IMMEDIATE", work)
     }

@@ -38,7 +38,7 @@ impl<'a> Row<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::Type`] when the value has another type, and as above.
+    /// Those of [`Row::get`], and [`Error::Type`] when the value has another type.
     pub fn read<T: FromValue>(&self, index: usize) -> Result<T, Error> {
         T::from_value(self.get(index)?).ok_or(Error::Type(index))
     }

@@ -107,7 +107,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// The instance has ended, here and below.
+    /// The instance has ended.
     pub fn is_read_only(&mut self, prepared: Prepared) -> Result<bool, Error> {
         Ok(self.call(|functions| &functions.is_read_only, prepared.pointer)? != 0)
     }
@@ -116,7 +116,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// As above.
+    /// The instance has ended.
     pub fn parameters(&mut self, prepared: Prepared) -> Result<Vec<Option<String>>, Error> {
         let count = self.call(|functions| &functions.parameters, prepared.pointer)?;
         let mut names = Vec::new();
@@ -132,7 +132,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// The names are too long, and as above.
+    /// The names are too long, or the instance has ended.
     pub fn columns(&mut self, prepared: Prepared) -> Result<Vec<Column>, Error> {
         let count = self.call(|functions| &functions.columns, prepared.pointer)?;
         let mut columns = Vec::new();
@@ -157,7 +157,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// The value is too large, and as above.
+    /// The value is too large, or the instance has ended.
     pub fn bind<'v>(&mut self, prepared: Prepared, index: usize, value: impl Into<ValueRef<'v>>) -> Result<(), Error> {
         let at = i32::try_from(index).unwrap_or(i32::MAX);
         let statement = prepared.pointer;
@@ -182,7 +182,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// SQLite's errors, and as above.
+    /// SQLite's errors; the instance has ended.
     pub fn opened(&mut self, prepared: Prepared) -> Result<Vec<(String, String)>, Error> {
         if self.call(|functions| &functions.renew, prepared.pointer)? != codes::OK {
             return Err(self.error());
@@ -196,7 +196,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// As above.
+    /// The instance has ended.
     pub fn renewals(&mut self, prepared: Prepared) -> Result<i32, Error> {
         self.call(|functions| &functions.renewals, (prepared.pointer, codes::STMTSTATUS_REPREPARE, 0))
     }
@@ -205,7 +205,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// As above.
+    /// The instance has ended.
     pub fn shadowed<'a>(&mut self, table: &'a str) -> Result<Option<&'a str>, Error> {
         let name = self.copy(table.as_bytes(), 1)?;
         let database = self.database;
@@ -218,7 +218,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// There is no memory for the text, and as above.
+    /// There is no memory for the text, or the instance has ended.
     pub fn is_complete(&mut self, sql: &str) -> Result<bool, Error> {
         let text = self.copy(sql.as_bytes(), 1)?;
         let complete = self.call(|functions| &functions.complete, text)?;
@@ -230,7 +230,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// SQLite's errors, and as above.
+    /// SQLite's errors; the instance has ended.
     pub fn step(&mut self, prepared: Prepared) -> Result<bool, Error> {
         let cells = self.cells;
         match self.call(|functions| &functions.step, (prepared.pointer, cells, CELLS as i32))? {
@@ -251,7 +251,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// As above. The error of the last step is not repeated.
+    /// The instance has ended. The error of the last step is not repeated.
     pub fn finish(&mut self, prepared: Prepared) -> Result<(), Error> {
         if !prepared.kept {
             return self.finalize(prepared.pointer);
@@ -264,7 +264,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// As above.
+    /// The instance has ended.
     pub fn forget(&mut self) -> Result<(), Error> {
         while let Some((_, pointer)) = self.kept[Owner::Caller as usize].remove_lru() {
             self.finalize(pointer)?;

@@ -175,7 +175,7 @@ impl Encoder {
         failure(&mut self.writer, reason, detail);
     }
 
-    /// Notes a look for a stream.
+    /// Records which call's stream the guest can use now, if any.
     pub fn ready(&mut self, number: Option<u32>) {
         match number {
             Some(number) => {

@@ -48,7 +48,7 @@ pub(crate) struct Arriving {
     /// True once the client was asked for the body.
     is_begun: bool,
     is_ended: bool,
-    /// The fields behind the body, for a module that may ask for them.
+    /// The fields after the body, for a module that may ask for them.
     trailers: Option<HeaderMap>,
     /// True where the rest is read and thrown away before the client gets the answer.
     is_left_whole: bool,
@@ -179,7 +179,7 @@ impl Arriving {
         self.room.clear();
     }
 
-    /// Takes the fields that came behind the body.
+    /// Takes the fields that came after the body.
     pub(crate) fn trailers(&mut self) -> Option<HeaderMap> {
         self.trailers.take()
     }

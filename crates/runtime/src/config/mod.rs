@@ -77,7 +77,7 @@ impl ModuleSource {
 /// The state that requests to one module share.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Isolation {
-    /// Nothing: each has an instance of its own, which is dropped behind it.
+    /// Nothing: each has an instance of its own, which is dropped after it.
     #[default]
     Request,
     /// Instances, one request after another: a request may see the memory that an earlier one left. Faster. Services of WASI 0.3

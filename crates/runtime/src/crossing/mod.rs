@@ -36,7 +36,7 @@ impl Gap {
         self.fence
     }
 
-    /// The policy of a module, in which the part behind the missing fence is that of the first module.
+    /// Returns a module's policy. The part that the missing fence guards is taken from the first module.
     pub(crate) fn policy(&self, own: &ModulePolicy) -> ModulePolicy {
         let mut first = self.policy.lock().unwrap_or_else(PoisonError::into_inner);
         let first = first.get_or_insert_with(|| own.clone()).clone();

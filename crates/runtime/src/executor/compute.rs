@@ -71,7 +71,7 @@ struct ClassState {
 pub(crate) struct Class(usize);
 
 impl Class {
-    /// The pieces behind the head of a streamed answer.
+    /// The pieces after the head of a streamed answer.
     pub(crate) const STREAM: Self = Self(CLASSES);
 
     /// The class of a request.

@@ -227,7 +227,7 @@ const MAX_REPORT_BYTES: usize = 64 * 1024;
 /// A text with the stack of an exception.
 struct Report<'a> {
     message: String,
-    /// The lines behind the message: frames, and the messages of causes.
+    /// The lines after the message: frames, and the messages of causes.
     stack: Vec<&'a str>,
 }
 

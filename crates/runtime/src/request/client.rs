@@ -117,7 +117,7 @@ impl Client {
     }
 
     /// Reports whether the rest of an unread body must be read before the client sees an answer. A stream of HTTP/2 is
-    /// reset behind its answer (RFC 9113, section 8.1).
+    /// reset after its answer (RFC 9113, section 8.1).
     pub(crate) fn must_send_all(version: Version) -> bool {
         version != Version::HTTP_2
     }

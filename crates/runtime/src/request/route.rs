@@ -37,7 +37,7 @@ impl<'a> Route<'a> {
     }
 }
 
-/// The path and query of a URI behind the prefix of a module; `rest` is the path after the prefix.
+/// The path and query of a URI after the prefix of a module; `rest` is the path after the prefix.
 pub(crate) fn below_prefix(uri: &Uri, rest: &str) -> Option<PathAndQuery> {
     // `/run/hello` is the module's root, as `/run/hello/` is.
     let rest = if rest.is_empty() { "/" } else { rest };

@@ -126,9 +126,9 @@ impl Ask {
 /// The next step of a job whose time has come.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Plan {
-    /// The time of the run to make.
+    /// When the run is due that is made now.
     pub(super) due: Option<i64>,
-    /// The next time.
+    /// When the next one is due.
     pub(super) next: Option<i64>,
 }
 

@@ -272,7 +272,7 @@ mod tests {
         assert!(rows.outcome.rows.len() < 1000);
         drop(rows);
         assert_eq!(budget.used(), 0);
-        // A text that grows when it is escaped is refused at the limit, and not behind it.
+        // A text that grows when it is escaped is refused at the limit, and not beyond it.
         let limits = Limits { max_result_bytes: 100, ..Limits::default() };
         let mut rows = ResultWriter::new(&["a".to_string()], RowForm::Objects, &limits, 0);
         assert!(matches!(rows.push(|_| Ok(Cell::text("\u{1}".repeat(90)))), Err(SqlError::TooMuch(_))));

@@ -65,7 +65,7 @@ impl GuestBody {
         self
     }
 
-    /// Lets the guest go on behind its body for as long as an answer may take. `taken` is sent when that begins, at once for a
+    /// Lets the guest go on after its body for as long as an answer may take. `taken` is sent when that begins, at once for a
     /// response that has no body on the wire.
     pub(super) fn going_on(mut self, taken: oneshot::Sender<()>, is_bodyless: bool) -> Self {
         self.taken = Some(taken);

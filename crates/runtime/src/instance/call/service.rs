@@ -1,6 +1,6 @@
 //! Calling `wasi:http/handler` of WASI 0.3: the response's head when the guest returns it, its body while the guest writes it.
 //!
-//! The call is a task of the guest, which goes on behind its result: it writes the body, and may work for a while when the client
+//! The call is a task of the guest, which goes on after its result: it writes the body, and may work for a while when the client
 //! has all of that. A call runs alone in its instance. The instance's event loop runs within the task of [`call`], so that no
 //! deadline is waited for inside it: a function of the host that blocks the instance would block the deadline, too.
 

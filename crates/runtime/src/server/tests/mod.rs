@@ -81,7 +81,7 @@ async fn until(what: &str, is_so: impl Fn() -> bool) {
     tokio::time::timeout(Duration::from_secs(20), waiting).await.expect(what);
 }
 
-/// A body that stalls behind its first piece.
+/// A body that stalls after its first piece.
 struct Stalled(Option<Bytes>);
 
 impl Body for Stalled {

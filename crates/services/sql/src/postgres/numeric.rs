@@ -35,7 +35,7 @@ pub(crate) fn encode(text: &str) -> Option<Vec<u8>> {
     let point = i32::try_from(whole.len()).ok()? + exponent;
     let scale =
         u16::try_from((i32::try_from(digits.len()).ok()? - point).max(0)).ok().filter(|scale| *scale < 0x4000)?;
-    // Zeros are added in front and behind, so that the point falls between two groups of four.
+    // Zeros are added before and after, so that the point falls between two groups of four.
     let front = usize::try_from((-point).rem_euclid(4)).ok()?;
     let mut padded = "0".repeat(front) + &digits;
     padded.push_str(&"0".repeat((4 - padded.len() % 4) % 4));

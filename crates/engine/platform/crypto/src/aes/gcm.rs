@@ -12,7 +12,7 @@ use subtle::ConstantTimeEq;
 
 type Block = Array<u8, cipher::consts::U16>;
 
-/// Encrypts the data in place, and writes the tag behind them.
+/// Encrypts the data in place, and writes the tag after them.
 ///
 /// Block: key, nonce, additional data, data, tag.
 #[unsafe(no_mangle)]
