@@ -72,12 +72,18 @@ pub(crate) struct ModulePermits {
     hold_time: Arc<HoldTime>,
 }
 
-impl Drop for ModulePermits {
-    /// Gives up the shares of a module that is gone. Its last requests, which may go on for long, keep their permits.
-    fn drop(&mut self) {
+impl ModulePermits {
+    /// Gives up the shares of a module that does not serve. Its last requests, which may go on for long, keep their permits.
+    pub(crate) fn give_up(&self) {
         for member in [&self.running, &self.waiting, &self.uploads] {
             member.set(0, 0);
         }
+    }
+}
+
+impl Drop for ModulePermits {
+    fn drop(&mut self) {
+        self.give_up();
     }
 }
 

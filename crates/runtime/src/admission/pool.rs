@@ -3,8 +3,8 @@
 //! Each module has a share: half of the permits, divided by weight, and one permit at least. The rest is spare. A module that has its share
 //! takes a spare permit. So a module below its share finds a permit at once, however long the requests of others last.
 //!
-//! One client has three quarters of a module's permits at most, and three quarters of the spare ones beyond the shares. So another client
-//! finds one in every module.
+//! One client has three quarters of all permits at most, of a module's, and of the spare ones beyond the shares. So another client finds
+//! one in every module.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -28,6 +28,8 @@ struct State {
     members: BTreeMap<u64, MemberState>,
     /// Members with requests that wait.
     waiting: BTreeSet<u64>,
+    /// Permits of clients in all modules.
+    clients: Clients,
     /// Spare permits of clients.
     spare: Clients,
     /// The number of the next member or request.
@@ -176,6 +178,7 @@ impl Pool {
     fn fits(&self, state: &State, member: &MemberState, client: Option<IpAddr>) -> bool {
         let spare = self.all - state.shares.min(self.shared());
         member.clients.of(client) < three_quarters(member.most)
+            && state.clients.of(client) < three_quarters(self.all)
             && (!member.takes_spare(client) || state.spare.of(client) < three_quarters(spare))
     }
 
@@ -189,6 +192,7 @@ impl Pool {
         let (lacked, is_spare) = (usize::from(member.lacking() > 0), member.takes_spare(client));
         state.taken += 1;
         state.lacking -= lacked;
+        state.clients.add(client);
         if is_spare {
             state.spare.add(client);
         }
@@ -201,6 +205,7 @@ impl Pool {
     fn release(&self, number: u64, client: Option<IpAddr>, is_spare: bool) {
         let mut state = self.state();
         state.taken -= 1;
+        state.clients.remove(client);
         if is_spare {
             state.spare.remove(client);
         }
@@ -473,7 +478,7 @@ mod tests {
         let held = take_all(&all[0], one);
         assert_eq!((held.len(), take_all(&all[0], other).len()), (12, 4));
         drop(held);
-        assert!(pool.state().spare.0.is_empty());
+        assert!(pool.state().spare.0.is_empty() && pool.state().clients.0.is_empty());
         for (weights, greedy) in
             [([1, 1, 1, 1], [0, 1, 2, 3]), ([1, 1, 1, 1], [3, 0, 1, 2]), ([8, 4, 2, 1], [3, 2, 1, 0])]
         {
@@ -481,7 +486,8 @@ mod tests {
             all[2].set(2, 8);
             // In one module after another, in some of them, and in all.
             for modules in 1..=4 {
-                let _held: Vec<_> = greedy[..modules].iter().map(|each| take_all(&all[*each], one)).collect();
+                let held: Vec<_> = greedy[..modules].iter().flat_map(|each| take_all(&all[*each], one)).collect();
+                assert!(held.len() <= 48, "{weights:?} {greedy:?} {modules}: three quarters of all permits");
                 for (number, member) in all.iter().enumerate() {
                     assert!(member.try_take(other).is_some(), "{weights:?} {greedy:?} {modules} {number}");
                 }

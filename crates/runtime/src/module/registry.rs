@@ -340,14 +340,18 @@ impl Shelf {
         self.table.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The permits of a module, which takes over those of the one before it.
+    /// The permits of a module, which takes over those of the one before it. A module that failed has no share.
     fn permits(
         &self,
-        source: &ModuleSource,
+        (source, state): (&ModuleSource, &State),
         shared_state: &SharedState,
         before: Option<&Arc<ModuleSlot>>,
     ) -> Arc<ModulePermits> {
-        self.admission.permits(&shared_state.limits, weight(source), before.map(|slot| &slot.permits))
+        let permits = self.admission.permits(&shared_state.limits, weight(source), before.map(|slot| &slot.permits));
+        if matches!(state, State::Failed) {
+            permits.give_up();
+        }
+        permits
     }
 
     fn looked_after(&self, module: Module) -> Arc<Module> {
@@ -373,7 +377,7 @@ impl Shelf {
         let before = table.slots.get(&source.name);
         #[cfg(test)]
         let before = crate::crossing::before(before, table.slots.values().next(), &shared_state);
-        let permits = self.permits(&source, &shared_state, before);
+        let permits = self.permits((&source, &state), &shared_state, before);
         let budget = Budget::of(source.policy.budget.as_ref(), before.map(|slot| &slot.budget));
         state.weigh(&source);
         let name = source.name.clone();
@@ -397,7 +401,7 @@ impl Shelf {
                 (None, Some(before)) if before.source == source => Arc::clone(before),
                 (state, before) => {
                     let state = state.or_else(|| Some(before?.state.clone())).unwrap_or(State::Failed);
-                    let permits = self.permits(&source, &shared_state, before);
+                    let permits = self.permits((&source, &state), &shared_state, before);
                     let budget = Budget::of(source.policy.budget.as_ref(), before.map(|slot| &slot.budget));
                     state.weigh(&source);
                     Arc::new(ModuleSlot { source, stamp, shared_state, state, permits, budget })
@@ -434,6 +438,9 @@ impl Shelf {
             && Arc::ptr_eq(slot, announced)
         {
             state.weigh(&announced.source);
+            if outcome.is_err() {
+                announced.permits.give_up();
+            }
             *slot = Arc::new(ModuleSlot { state, ..ModuleSlot::clone(announced) });
         }
         outcome

@@ -113,6 +113,32 @@ async fn an_upload_that_was_given_up_leaves_its_slot_with_its_permit() {
     assert_eq!(upload.await.unwrap(), 408);
 }
 
+/// A module that could not be loaded has no share, until a build of it serves.
+#[tokio::test]
+async fn modules_that_do_not_serve_keep_no_permits() {
+    let modules = [("a.wasm", fixtures::streams()), ("b.wasm", b"no component".to_vec())];
+    let (runtime, folder) = runtime(&modules, limits()).await.unwrap();
+    let open = async || {
+        let count = streams(&runtime, "a").await.len();
+        until(|| runtime.shared.admission.free() == 8).await;
+        count
+    };
+    let update = || {
+        let sources = ["a", "b"].map(|name| {
+            let mut source = ModuleSource::new(name, folder.path().join(format!("{name}.wasm")));
+            source.policy.budget = Some(ModuleBudget { weight: Some(2), ..ModuleBudget::default() });
+            source
+        });
+        runtime.update(sources.to_vec())
+    };
+    assert_eq!(open().await, 8);
+    update().await.unwrap();
+    assert_eq!(open().await, 8, "with another policy as well");
+    std::fs::write(folder.path().join("b.wasm"), fixtures::streams()).unwrap();
+    update().await.unwrap();
+    assert_eq!(open().await, 6);
+}
+
 /// Runtimes have permits of their own, such as the sandboxes of a process.
 #[tokio::test]
 async fn streams_of_one_runtime_take_no_permit_of_another() {
