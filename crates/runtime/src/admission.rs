@@ -100,8 +100,8 @@ pub(crate) struct Permit {
 
 impl Permit {
     /// Has the request metered until the permit is dropped.
-    pub(crate) fn metered_by(&mut self, metering: Metering) {
-        self.metering = Some(Arc::new(metering));
+    pub(crate) fn metered_by(&mut self, metering: Arc<Metering>) {
+        self.metering = Some(metering);
     }
 
     /// The metering of the request, which goes on for as long as somebody has it.

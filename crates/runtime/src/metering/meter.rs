@@ -199,13 +199,38 @@ impl Meter {
         }
     }
 
+    /// Reports whether its request has ended.
+    pub(crate) fn is_over(&self) -> bool {
+        self.0.is_over.load(Ordering::Relaxed)
+    }
+
+    /// Counts the rest of the poll on this thread, which counts for another meter or for none.
+    pub(crate) fn take_poll(&self) {
+        let began = POLLED.get().map_or_else(poll_begins, |(_, began)| began);
+        POLLED.set(Some((self.address(), began)));
+    }
+
+    /// Counts no poll on this thread any more.
+    pub(crate) fn forget_poll() {
+        POLLED.set(None);
+    }
+
+    /// Counts the poll on this thread, which ends, if it is counted.
+    pub(crate) fn end_poll(&self) {
+        if let Some((_, began)) = POLLED.take() {
+            let now = processor_time();
+            self.note_cpu(now.saturating_sub(began));
+            COUNTED.set(Some(now));
+        }
+    }
+
     fn address(&self) -> usize {
         Arc::as_ptr(&self.0).addr()
     }
 
     pub(crate) fn note_memory(&self, bytes: usize) {
         self.0.peak_memory.fetch_max(bytes as u64, Ordering::Relaxed);
-        if !self.0.is_over.load(Ordering::Relaxed) {
+        if !self.is_over() {
             self.charge_memory(bytes as u64);
         }
     }
@@ -302,11 +327,7 @@ pub(crate) async fn counted<T>(meter: Option<&Meter>, future: impl Future<Output
         let begins = if outer.is_none() { poll_begins() } else { processor_time() };
         POLLED.set(Some((meter.address(), begins)));
         let polled = future.as_mut().poll(cx);
-        if let Some((_, began)) = POLLED.get() {
-            let now = processor_time();
-            meter.note_cpu(now.saturating_sub(began));
-            COUNTED.set(Some(now));
-        }
+        meter.end_poll();
         polled
     })
     .await

@@ -4,6 +4,7 @@
 //! counted.
 
 pub(crate) mod budget;
+pub(crate) mod connection;
 pub(crate) mod meter;
 
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -23,6 +23,7 @@ use crate::instance::caller::Caller;
 use crate::instance::log_budget::LogBudget;
 use crate::instance::whole_body::whole;
 use crate::metering::Metering;
+use crate::metering::connection;
 use crate::metering::meter::{Meter, counted, metered};
 use crate::module::registry::ModuleSlot;
 use crate::module::{Module, Reuse};
@@ -43,8 +44,9 @@ impl Runtime {
         module: &Module,
         exchange: &Exchange,
     ) -> Option<Meter> {
-        let metering = Metering::begin(&self.shared.usage, &slot.budget, &module.info, &exchange.id)?;
+        let metering = Arc::new(Metering::begin(&self.shared.usage, &slot.budget, &module.info, &exchange.id)?);
         let meter = metering.meter.clone();
+        connection::adopt(&metering);
         permit.metered_by(metering);
         Some(meter)
     }

@@ -24,6 +24,7 @@ use super::FIRST_BYTES;
 use crate::admission::Counted;
 use crate::config::tls::Tls;
 use crate::config::{Limits, count, ms, size};
+use crate::metering::connection as metering;
 use crate::request::client::{Client, Serves};
 use crate::request::origin::Peer;
 use crate::response::ResponseBody;
@@ -174,7 +175,7 @@ impl Connections {
         let (activity, client) = (Activity::default(), self.client(account, buffer, peer));
         let connection = builder.serve_connection(self.io(stream), self.service(client, &activity, Some(half_closed)));
         // hyper closes a connection that idles, and `Timed` one that is blocked.
-        drive(connection, account, &activity, None, self.stopped.clone()).await
+        metering::counted(drive(connection, account, &activity, None, self.stopped.clone())).await
     }
 
     async fn http2(
@@ -235,6 +236,7 @@ impl Connections {
             async move {
                 let version = request.version();
                 let mut response = runtime.handle_for(&client, request).await;
+                metering::answered();
                 // The client's next request goes to another server, or there is none.
                 let is_last = runtime.is_draining() || half_closed.is_some_and(|half_closed| half_closed.get());
                 if is_last && version < Version::HTTP_2 {

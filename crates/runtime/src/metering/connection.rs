@@ -1,0 +1,201 @@
+//! Polls of connections count for requests: the reading of a head, the writing of an answer, and the request itself where it is polled
+//! there.
+//!
+//! A poll counts for the last metered request that has come on its connection. That is told after the poll in which its answer was there,
+//! because this poll writes it.
+
+use std::cell::{Cell, RefCell};
+use std::pin::pin;
+use std::sync::Arc;
+
+use crate::metering::Metering;
+use crate::metering::meter::Meter;
+
+thread_local! {
+    /// True while a connection is polled on this thread.
+    static IS_POLLED: Cell<bool> = const { Cell::new(false) };
+    /// The request for which that poll counts, until it is answered.
+    static REQUEST: RefCell<Option<Arc<Metering>>> = const { RefCell::new(None) };
+    /// True when a request was answered in that poll.
+    static IS_ANSWERED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Counts the poll of the connection on this thread, if there is one, for a request from now on.
+pub(crate) fn adopt(metering: &Arc<Metering>) {
+    if !IS_POLLED.get() {
+        return;
+    }
+    let former = REQUEST.replace(Some(Arc::clone(metering)));
+    if let Some(former) = &former {
+        former.meter.end_poll();
+    }
+    metering.meter.take_poll();
+    IS_ANSWERED.set(false);
+}
+
+/// Notes that the answer of a request of the connection on this thread is there, which the rest of the poll writes.
+pub(crate) fn answered() {
+    IS_ANSWERED.set(true);
+}
+
+/// Serves a connection, and counts its polls. One of HTTP/2 has a task for each request, so it polls none itself.
+pub(crate) async fn counted<T>(served: impl Future<Output = T>) -> T {
+    let mut served = pin!(served);
+    let (mut request, mut last) = (None, None);
+    std::future::poll_fn(|cx| {
+        let counted = ConnectionPoll::begin(request.take(), last.as_ref());
+        let polled = served.as_mut().poll(cx);
+        request = counted.end(&mut last);
+        polled
+    })
+    .await
+}
+
+/// The poll of a connection on this thread.
+struct ConnectionPoll;
+
+impl ConnectionPoll {
+    /// Begins to count for a request without an answer, or one whose streamed answer goes on. Nothing is counted without one, until
+    /// the next request comes.
+    fn begin(request: Option<Arc<Metering>>, last: Option<&Meter>) -> Self {
+        IS_POLLED.set(true);
+        IS_ANSWERED.set(false);
+        match (&request, last) {
+            (Some(request), _) => request.meter.take_poll(),
+            (None, Some(last)) if !last.is_over() => last.take_poll(),
+            (None, _) => {}
+        }
+        REQUEST.set(request);
+        Self
+    }
+
+    /// Counts the poll, and returns the request that has no answer yet.
+    fn end(self, last: &mut Option<Meter>) -> Option<Arc<Metering>> {
+        let request = REQUEST.take();
+        if let Some(request) = &request {
+            *last = Some(request.meter.clone());
+        }
+        if let Some(meter) = last {
+            meter.end_poll();
+        }
+        drop(self);
+        request.filter(|_| !IS_ANSWERED.get())
+    }
+}
+
+impl Drop for ConnectionPoll {
+    /// Also after a panic.
+    fn drop(&mut self) {
+        IS_POLLED.set(false);
+        Meter::forget_poll();
+        REQUEST.set(None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::sync::Mutex;
+    use std::task::{Context, Poll, Waker};
+    use std::time::Duration;
+
+    use super::*;
+    use crate::executor::thread::processor_time;
+    use crate::metering::budget::Budget;
+    use crate::metering::meter;
+    use crate::metering::{RequestUsage, UsageListening};
+    use crate::telemetry::metrics::Metrics;
+    use crate::telemetry::module_info::{ModuleInfo, Warnings};
+    use crate::telemetry::source_map::SourceMap;
+
+    type Told = Arc<Mutex<Vec<RequestUsage>>>;
+
+    fn metering(told: &Told, id: &str) -> Arc<Metering> {
+        let (told, listening) = (Arc::clone(told), Arc::new(UsageListening::default()));
+        listening.set(Some(Arc::new(move |usage| told.lock().unwrap().push(usage))));
+        let info = Arc::new(ModuleInfo {
+            name: "m".into(),
+            metrics: Metrics::new().module("m"),
+            source_map: SourceMap::none(),
+            warnings: Warnings::default(),
+        });
+        Arc::new(Metering::begin(&listening, &Budget::of(None, None), &info, &id.into()).unwrap())
+    }
+
+    fn spin() {
+        let began = processor_time();
+        while processor_time() - began < Duration::from_millis(5) {}
+    }
+
+    /// Each poll takes 5 ms and more: before the request, in its guest, or behind its answer.
+    #[test]
+    fn a_request_has_the_polls_of_its_connection_until_its_answer_is_written() {
+        let told = Told::default();
+        let mut poll = 0;
+        let mut running = None;
+        let mut served = Box::pin(counted(poll_fn(|cx| {
+            poll += 1;
+            match poll {
+                // A request that goes on elsewhere.
+                1 => {
+                    let one = metering(&told, "one");
+                    adopt(&one);
+                    let guest = meter::counted(Some(&one.meter), poll_fn(|_| Poll::Ready(spin())));
+                    assert!(std::pin::pin!(guest).as_mut().poll(cx).is_ready());
+                    spin();
+                    running = Some(one);
+                }
+                // It has ended there, and its answer is written. The next one comes with it.
+                2 => {
+                    running = None;
+                    answered();
+                    spin();
+                    assert!(told.lock().unwrap().is_empty());
+                    let two = metering(&told, "two");
+                    adopt(&two);
+                    spin();
+                    drop(two);
+                    answered();
+                    spin();
+                    assert_eq!(told.lock().unwrap().len(), 1);
+                }
+                // Nobody's.
+                _ => spin(),
+            }
+            Poll::<()>::Pending
+        })));
+        for told_after in [0, 2, 2] {
+            assert!(served.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+            assert_eq!(told.lock().unwrap().len(), told_after);
+        }
+        let told: Vec<_> = told
+            .lock()
+            .unwrap()
+            .iter()
+            .map(|RequestUsage { request_id, usage, .. }| (request_id.to_string(), usage.cpu.as_millis() / 5))
+            .collect();
+        assert_eq!(told, [("one".to_string(), 3), ("two".to_string(), 2)]);
+    }
+
+    /// The polls of a streamed answer count although its head is there.
+    #[test]
+    fn a_stream_has_the_polls_until_its_end() {
+        let told = Told::default();
+        let stream = metering(&told, "stream");
+        let mut served = Box::pin(counted(poll_fn(|_| {
+            if Arc::strong_count(&stream) == 1 && stream.meter.usage().cpu == Duration::ZERO {
+                adopt(&stream);
+                answered();
+            }
+            spin();
+            Poll::<()>::Pending
+        })));
+        for _ in 0..3 {
+            assert!(served.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        }
+        drop(served);
+        assert_eq!(Arc::strong_count(&stream), 1);
+        drop(stream);
+        assert_eq!(told.lock().unwrap()[0].usage.cpu.as_millis() / 5, 3);
+    }
+}
