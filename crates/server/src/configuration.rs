@@ -3,6 +3,8 @@
 //! Secrets and the URLs of stores stand in it as references (`env:NAME`, `file:path`), so the file can be in an image. Paths are
 //! relative to its folder.
 
+mod module;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,11 +12,10 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::Value;
 use tenon_jobs::{Declaration, QueueOptions, Tasks, Work, WorkError};
-use tenon_runtime::{
-    Allowance, ConfigError, Isolation, Limits, ModuleBudget, ModulePolicy, ModuleSource, RecordConfig, RuntimeConfig,
-    SECRET_PREFIX, TlsFiles, TrustedProxies, WhenSpent,
-};
-use tenon_transport::{Allow, Sidecar};
+use tenon_runtime::{Limits, ModuleSource, RecordConfig, RuntimeConfig, SECRET_PREFIX, TlsFiles, TrustedProxies};
+use tenon_transport::Sidecar;
+
+use module::{Module, allow, isolation};
 
 use crate::error::ServerError;
 use crate::in_process::{InProcessSidecars, Places, SidecarValue};
@@ -116,58 +117,6 @@ impl Record {
             mask: self.mask.clone(),
         })
     }
-}
-
-/// A module with its policy. A part that is left out is the server's.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Module {
-    source: PathBuf,
-    env: Option<BTreeMap<String, String>>,
-    secrets: Option<BTreeMap<String, String>>,
-    sidecars: Option<BTreeMap<String, SidecarValue>>,
-    outbound: Option<Outbound>,
-    isolation: Option<String>,
-    #[serde(default)]
-    limits: BTreeMap<String, u64>,
-    mount: Option<String>,
-    host: Option<String>,
-    budget: Option<Budget>,
-}
-
-/// The budget of a module. A part that is left out has no bound.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Budget {
-    cpu: Option<Part>,
-    calls: Option<Part>,
-    bytes_out: Option<Part>,
-    memory: Option<Part>,
-    when_spent: Option<Spent>,
-    weight: Option<u32>,
-}
-
-/// An amount for each period, in the units of [`ModuleBudget`].
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Part {
-    amount: u64,
-    period_ms: u64,
-}
-
-#[derive(Deserialize)]
-enum Spent {
-    #[serde(rename = "429")]
-    TooManyRequests,
-    #[serde(rename = "503")]
-    Unavailable,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Outbound {
-    #[serde(default)]
-    allow: Vec<String>,
 }
 
 impl Configuration {
@@ -331,48 +280,6 @@ impl Configuration {
     }
 }
 
-impl Module {
-    fn policy(
-        &self,
-        sidecars: Option<Vec<Sidecar>>,
-        environment: Option<Vec<(String, String)>>,
-    ) -> Result<ModulePolicy, String> {
-        Ok(ModulePolicy {
-            sidecars,
-            allow: self
-                .outbound
-                .as_ref()
-                .map(|outbound| allow(&outbound.allow).map_err(|wrong| format!("outbound.allow: {wrong}")))
-                .transpose()?,
-            environment,
-            isolation: self.isolation.as_deref().map(isolation).transpose()?,
-            limits: self.limits.iter().map(|(name, value)| (name.clone(), *value)).collect(),
-            mount: self.mount.clone(),
-            host: self.host.clone(),
-            budget: self.budget.as_ref().map(Budget::of_module),
-        })
-    }
-}
-
-impl Budget {
-    fn of_module(&self) -> ModuleBudget {
-        let part = |part: &Option<Part>| {
-            part.as_ref().map(|part| Allowance { amount: part.amount, period: Duration::from_millis(part.period_ms) })
-        };
-        ModuleBudget {
-            cpu: part(&self.cpu),
-            calls: part(&self.calls),
-            bytes_out: part(&self.bytes_out),
-            memory: part(&self.memory),
-            when_spent: match self.when_spent {
-                Some(Spent::Unavailable) => WhenSpent::Unavailable,
-                Some(Spent::TooManyRequests) | None => WhenSpent::TooManyRequests,
-            },
-            weight: self.weight,
-        }
-    }
-}
-
 /// The values that the process reads once: where it listens, how it logs, and the limits that are no module's.
 fn fixed(values: &Value) -> BTreeMap<String, Value> {
     const KEYS: [&str; 9] =
@@ -381,14 +288,6 @@ fn fixed(values: &Value) -> BTreeMap<String, Value> {
     let limits = values.get("limits").and_then(Value::as_object).into_iter().flatten();
     let limits = limits.filter(|(name, _)| Limits::KEYS.iter().any(|key| key.name == **name && !key.is_of_module()));
     of_server.chain(limits.map(|(name, value)| (format!("limits.{name}"), value.clone()))).collect()
-}
-
-fn isolation(text: &str) -> Result<Isolation, String> {
-    text.parse().map_err(|wrong: ConfigError| wrong.to_string())
-}
-
-fn allow(entries: &[String]) -> Result<Vec<Allow>, String> {
-    entries.iter().map(|entry| Allow::parse(entry).map_err(|error| error.to_string())).collect()
 }
 
 /// The environment of modules: variables, and secrets under names that `env` of the SDK does not find.
@@ -401,6 +300,7 @@ fn environment(env: &BTreeMap<String, String>, secrets: &BTreeMap<String, String
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use tenon_runtime::{Isolation, ModulePolicy, WhenSpent};
 
     use super::*;
 
