@@ -17,7 +17,7 @@ import { nativeOptions, wholeModules } from "./native-options.ts";
 import type { Fetched } from "./platform.ts";
 import "./platform.ts";
 import { defaultCacheFolder } from "../cache-folder.ts";
-import { Sandbox, type SandboxOptions } from "../sandbox/sandbox.ts";
+import { type Evaluated, type EvaluateOptions, Sandbox, type SandboxOptions } from "../sandbox/sandbox.ts";
 import { pullAll } from "./pull-modules.ts";
 import type { ListenOptions, ModuleOptions, RuntimeOptions, Sidecars } from "./runtime-options.ts";
 import type { BudgetState, Listening, Page, RecentRequest } from "./runtime-state.ts";
@@ -48,6 +48,8 @@ export class Runtime {
   #alive: NodeJS.Timeout | undefined;
   #closing: Promise<void> | undefined;
   readonly #sandboxes = new Set<Sandbox>();
+  /** The sandbox of {@link evaluate}. */
+  #plainSandbox: Promise<Sandbox> | undefined;
   /** A copy of the readable state, for after the close. */
   #left: (Pick<Runtime, "modules"> & { metrics: string; recentRequests: RecentRequest[] }) | undefined;
 
@@ -313,6 +315,20 @@ export class Runtime {
     if (this.#closing === undefined) return sandbox;
     await sandbox.close();
     throw new TenonError("REQUEST", closed);
+  }
+
+  /**
+   * Evaluates a source text: `await runtime.evaluate("1 + 1")`. It is `evaluate` of a sandbox without options, which the first call makes.
+   *
+   * @throws TenonError as {@link sandbox}, and as `evaluate` of a {@link Sandbox}
+   */
+  async evaluate(source: string, options: EvaluateOptions = {}): Promise<Evaluated> {
+    if (this.#closing !== undefined) throw new TenonError("REQUEST", closed);
+    this.#plainSandbox ??= this.sandbox().catch((error: unknown) => {
+      this.#plainSandbox = undefined;
+      throw error;
+    });
+    return (await this.#plainSandbox).evaluate(source, options);
   }
 
   /**

@@ -419,6 +419,23 @@ test("wrong options are named", async () => {
   expect(() => tool({ run: 1 as never })).toThrow('"run" must be a function');
 });
 
+test("a runtime evaluates in a sandbox without options", async () => {
+  const own = await Runtime.create({ modules: {}, logLevel: "off" });
+  const double = tool({ run: (n: number) => n * 2 });
+  const all = ["1 + 1", "export default ({ n }: { n: number }) => double(n)", "throw new TypeError('no')"].map(
+    (source) => own.evaluate(source, { input: { n: 4 }, tools: { double } }),
+  );
+  const [one, two, three] = await Promise.all(all);
+  expect([one, two]).toMatchObject([
+    { ok: true, value: 2, logs: [] },
+    { ok: true, value: 8, usage: { calls: 1 } },
+  ]);
+  expect(three).toMatchObject({ ok: false, error: { kind: "thrown", name: "TypeError", message: "no" } });
+  await expect(own.evaluate("1", { limits: {} } as never)).rejects.toThrow("it is an option of `runtime.sandbox`");
+  await own.close();
+  await expect(own.evaluate("1")).rejects.toMatchObject({ code: "REQUEST" });
+});
+
 test("closing ends evaluations, and the runtime closes its sandboxes", async () => {
   const own = await Runtime.create({ modules: {}, logLevel: "off" });
   const sandbox = await own.sandbox();
