@@ -58,10 +58,12 @@ describe("a script's value", () => {
 
   test("a refused fetch names the sandbox's option", async () => {
     await using sandbox = await made({});
-    const source = "fetch('http://192.0.2.1/').catch((error) => error.message)";
-    expect(resultOf(await sandbox.evaluate(source, {}))).toBe(
+    const done = await sandbox.evaluate("fetch('http://192.0.2.1/').catch((error) => error.message)", {});
+    expect(resultOf(done)).toBe(
       "fetch failed: http://192.0.2.1 is refused: it must be in `outbound.allow`, unless it is a sidecar",
     );
+    // The log has the script's own lines alone.
+    expect(done.logs).toEqual([]);
   });
 
   test("values cross as structured clones, both ways", async () => {

@@ -301,10 +301,11 @@ impl Outbound {
 
 /// Logs why a call failed, as far as its request may log.
 fn log(module: &ModuleInfo, caller: &Caller, why: &dyn Display) {
-    let text = escaped(&format!("outbound request failed: {why}"));
-    if let Some(meter) = caller.bounded() {
-        return meter.line(true, &text);
+    // The log of an evaluation has the script's own lines. The script gets the reason as an exception.
+    if caller.bounded().is_some() {
+        return;
     }
+    let text = escaped(&format!("outbound request failed: {why}"));
     let Some(Fit { text, ends_here }) = caller.log.take(&text) else { return };
     let (module, request_id) = (&*module.name, &*caller.request_id);
     tracing::warn!(module, request_id, "{text}");
