@@ -140,7 +140,7 @@ mod tests {
                 1 => {
                     let one = metering(&told, "one");
                     adopt(&one);
-                    let guest = meter::counted(Some(&one.meter), poll_fn(|_| Poll::Ready(spin())));
+                    let guest = meter::counted(Some(&one.meter), async { spin() });
                     assert!(std::pin::pin!(guest).as_mut().poll(cx).is_ready());
                     spin();
                     running = Some(one);
