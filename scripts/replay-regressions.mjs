@@ -10,7 +10,6 @@ import { Replayer } from "../cli/dist/replay/replayer.js";
 import { record } from "./replay/record.mjs";
 import { refactorings, regressions } from "./replay/regressions.mjs";
 import { build, replace } from "./replay/server.mjs";
-import { unsigned } from "./replay/shop.mjs";
 import { fail, root, say } from "./setup.mjs";
 
 const { values } = parseArgs({
@@ -26,12 +25,8 @@ const folder = join(root, "target/replay", `regressions-${seed}`);
 mkdirSync(folder, { recursive: true });
 
 say(`Recording ${requests} requests to the shop`);
-const shop = build("examples/shop", join(folder, "shop"), unsigned);
-const { server } = await record(
-  join(folder, "server"),
-  { shop },
-  { count: requests, seed, atOnce: 4, isSigned: false },
-);
+const shop = build("examples/shop", join(folder, "shop"));
+const { server } = await record(join(folder, "server"), { shop }, { count: requests, seed, atOnce: 4 });
 const tapes = server.files().map((name) => readFileSync(join(server.recordings, name)));
 if (server.leftOut.size > 0) fail(`requests were not recorded: ${[...server.leftOut.values()].join(", ")}`);
 
@@ -49,7 +44,6 @@ say(`Comparing ${all.length} changes with ${tapes.length} recordings`);
 const wrong = [];
 for (const { name, isRegression, edits } of all) {
   const component = build("examples/shop", join(folder, "changed"), (copy) => {
-    unsigned(copy);
     for (const [file, texts] of Object.entries(edits)) {
       for (const [from, to] of texts) replace(join(copy, file), from, to);
     }

@@ -2,9 +2,7 @@
 // queue and a job; replays all of them, which must be equal; and looks in every recording for the secrets of the requests, also encoded. Then
 // it changes single values in copies, which a replay must find.
 //
-//   npm run build && node scripts/replay-traffic.mjs [--requests 400] [--seed 1] [--at-once 8] [--signed]
-//
-// `--signed` keeps the signatures of the shop, which is only recorded in part then.
+//   npm run build && node scripts/replay-traffic.mjs [--requests 400] [--seed 1] [--at-once 8]
 import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -12,7 +10,6 @@ import { parseArgs } from "node:util";
 import { record } from "./replay/record.mjs";
 import { sabotage } from "./replay/sabotage.mjs";
 import { build, tenon } from "./replay/server.mjs";
-import { unsigned } from "./replay/shop.mjs";
 import { randomOf } from "./sandbox-attack/grammar.mjs";
 import { fail, root, say } from "./setup.mjs";
 
@@ -21,7 +18,6 @@ const { values } = parseArgs({
     requests: { type: "string", default: "400" },
     seed: { type: "string", default: "1" },
     "at-once": { type: "string", default: "8" },
-    signed: { type: "boolean", default: false },
   },
 });
 const [count, seed, atOnce] = [Number(values.requests), Number(values.seed), Number(values["at-once"])];
@@ -30,7 +26,7 @@ const folder = join(root, "target/replay", `traffic-${seed}`);
 mkdirSync(folder, { recursive: true });
 say("Building the three apps");
 const components = {
-  shop: build("examples/shop", join(folder, "shop"), values.signed ? undefined : unsigned),
+  shop: build("examples/shop", join(folder, "shop")),
   "hono-app": build("examples/hono-app", join(folder, "hono-app")),
   jobs: build("scripts/replay/jobs", join(folder, "jobs")),
 };
@@ -38,11 +34,10 @@ const components = {
 say(`Recording ${count} requests`);
 const project = join(folder, "server");
 const began = performance.now();
-const { server, requests, statuses, sent } = await record(project, components, {
+const { server, requests, statuses, lines, sent } = await record(project, components, {
   count,
   seed,
   atOnce,
-  isSigned: values.signed,
 });
 const seconds = (performance.now() - began) / 1_000;
 const files = server.files();
@@ -70,8 +65,9 @@ console.log(
     .join("\n"),
 );
 const reasons = new Map();
-for (const why of server.leftOut.values()) reasons.set(why, (reasons.get(why) ?? 0) + 1);
-for (const [why, n] of reasons) console.log(`  not recorded: ${n}, because ${why}`);
+for (const [id, why] of server.leftOut) reasons.set(why, [...(reasons.get(why) ?? []), lines.get(id) ?? id]);
+for (const [why, all] of reasons)
+  console.log(`  not recorded: ${all.length}, because ${why}: ${[...new Set(all)].slice(0, 3).join(", ")}`);
 if (missing.length > 0) console.log(`  without a recording and a reason: ${missing.slice(0, 10).join(" ")}`);
 
 say("Looking for secrets");

@@ -5,19 +5,21 @@ import { prepare, Server } from "./server.mjs";
 /**
  * Records requests to components, which are the shop alone or all apps.
  *
- * @returns the server, which has ended; the requests; and the answers by their apps and statuses
+ * @returns the server, which has ended; the requests; the answers by their apps and statuses; and the requests by their ids
  */
-export async function record(folder, components, { count, seed, atOnce, isSigned }) {
+export async function record(folder, components, { count, seed, atOnce }) {
   prepare(folder, components);
   const server = new Server(folder);
   await server.start();
-  const requests = new Requests(seed, isSigned);
+  const requests = new Requests(seed);
   const next = () => ("jobs" in components ? requests.next() : requests.shop());
   const statuses = new Map();
+  const lines = new Map();
   let sent = 0;
   async function one(request) {
     const id = `sent-${sent++}`;
     const answer = await send(server.url, request, id);
+    lines.set(id, `${request.module} ${request.method ?? "GET"} ${request.path} ${answer.status}`);
     requests.saw(answer);
     const key = `${request.module} ${answer.status}`;
     statuses.set(key, (statuses.get(key) ?? 0) + 1);
@@ -34,5 +36,5 @@ export async function record(folder, components, { count, seed, atOnce, isSigned
   }
   await server.catchUp(sent);
   await server.stop();
-  return { server, requests, statuses, sent };
+  return { server, requests, statuses, lines, sent };
 }

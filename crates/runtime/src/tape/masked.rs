@@ -14,6 +14,7 @@ use tenon_tape::{BEGIN, Event, Field, PIECE, Piece, Variable};
 use super::json::{Match, Pointer, matches_of};
 use super::masked_values::{MaskedValues, json, percent, unpercented};
 use super::placeholders::Placeholders;
+use super::signed::{Keys, Signed, token_parts};
 use crate::config::environment::is_secret;
 
 /// Headers that are masked in any case.
@@ -68,24 +69,34 @@ pub(crate) fn mask(
     secrets: &[(String, String)],
     placeholders: &Placeholders,
 ) -> Result<Masked, &'static str> {
+    let of_guest = secrets.iter().filter(|(name, _)| is_secret(name)).map(|(_, value)| value.as_str());
+    let keys = Keys::new(of_guest.clone(), placeholders);
     let mut masking = Masking {
         list,
         placeholders,
+        keys: &keys,
         known: MaskedValues::default(),
         names: BTreeSet::new(),
         has_outputs: false,
         hits: 0,
     };
     let mut events = events;
-    for (_, value) in secrets.iter().filter(|(name, _)| is_secret(name)) {
+    for value in of_guest {
         masking.known.add(value.as_bytes());
     }
+    let signed = masking.signed(&mut events);
     masking.places(&mut events)?;
     let hits = masking.hits;
     if hits > 0 && events.iter().any(is_packed) {
         return Err("an answer of a service is compressed, so it cannot be searched for masked values");
     }
     let is_found = masking.wherever(&mut events);
+    if let Some(signed) = signed {
+        let body = incoming(&mut events);
+        if let Some(Event::Enter(request)) = events.first_mut() {
+            signed.again(&keys, placeholders, &mut request.headers, &body);
+        }
+    }
     let Masking { known, names, has_outputs, .. } = masking;
     let is_tainted = hits > 0 || is_found;
     Ok(Masked { events, known, is_tainted, has_outputs, names: names.into_iter().collect() })
@@ -94,6 +105,7 @@ pub(crate) fn mask(
 struct Masking<'a> {
     list: &'a MaskList,
     placeholders: &'a Placeholders,
+    keys: &'a Keys,
     known: MaskedValues,
     names: BTreeSet<String>,
     has_outputs: bool,
@@ -102,6 +114,13 @@ struct Masking<'a> {
 }
 
 impl Masking<'_> {
+    /// The request as its sender may have signed it.
+    fn signed(&self, events: &mut [Event]) -> Option<Signed> {
+        let Some(Event::Enter(request)) = events.first() else { return None };
+        let headers = request.headers.clone();
+        if self.keys.is_empty() { None } else { Signed::new(&headers, || incoming(events)) }
+    }
+
     /// Masks headers, members and secrets in their places, and learns their values.
     fn places(&mut self, events: &mut [Event]) -> Result<(), &'static str> {
         // The body of an upload comes in pieces, and so does that of a streamed call.
@@ -190,7 +209,7 @@ impl Masking<'_> {
                     made.extend_from_slice(&value[end..]);
                     made
                 }
-                _ => self.placeholders.of(value),
+                _ => self.token(value).unwrap_or_else(|| self.placeholders.of(value)),
             };
             self.names.insert(lower);
             self.hits += 1;
@@ -199,7 +218,9 @@ impl Masking<'_> {
 
     /// `scheme token`; that of `Basic` is a name and a password in base 64.
     fn credentials(&mut self, value: &[u8]) -> Vec<u8> {
-        let Some(space) = value.iter().position(|byte| *byte == b' ') else { return self.placeholders.of(value) };
+        let Some(space) = value.iter().position(|byte| *byte == b' ') else {
+            return self.token(value).unwrap_or_else(|| self.placeholders.of(value));
+        };
         let (scheme, token) = (&value[..=space], &value[space + 1..]);
         self.known.add(token);
         let mut made = scheme.to_vec();
@@ -212,8 +233,51 @@ impl Masking<'_> {
                 return made;
             }
         }
-        made.extend(self.placeholders.of(token));
+        made.extend(self.token(token).unwrap_or_else(|| self.placeholders.of(token)));
         made
+    }
+
+    /// A JSON Web Token that a secret of the guest has signed, signed with the placeholder. Without its signature it is no credential,
+    /// so its claims stay, as the members of a body do: a pointer masks them.
+    fn token(&mut self, token: &[u8]) -> Option<Vec<u8>> {
+        let [head, claims, signature] = token_parts(token)?;
+        let mut plain = URL_SAFE_NO_PAD.decode(claims).ok()?;
+        let Some(signer) = self.keys.signer(signature, &[head, b".", claims]) else {
+            // Somebody else's, or a forged one: it keeps its form, so that the guest comes as far.
+            let pointers = [Pointer::parse("/*")?];
+            self.members_at(&mut plain, true, &pointers).ok()?;
+            let claims = URL_SAFE_NO_PAD.encode(plain).into_bytes();
+            let mut made = self.placeholders.of(signature);
+            if let (Some(made), Some(last)) = (made.last_mut(), signature.last()) {
+                // Its unused bits must be zeros.
+                *made = *last;
+            }
+            return Some([head, &claims, &made].join(&b'.'));
+        };
+        self.members(&mut plain, true).ok()?;
+        let claims = URL_SAFE_NO_PAD.encode(plain).into_bytes();
+        let signature = signer.sign(&[head, b".", &claims]);
+        Some([head, &claims, &signature].join(&b'.'))
+    }
+
+    /// A cookie's value `value.signature` that a secret of the guest has signed, with its name or without, signed with the placeholder.
+    fn signed_cookie(&mut self, name: &[u8], text: &[u8]) -> Option<Vec<u8>> {
+        let dot = text.iter().rposition(|byte| *byte == b'.')?;
+        let (value, signature) = (&text[..dot], unpercented(&text[dot + 1..]));
+        // `cookie-signature` of npm marks signed values.
+        let mark = [&b"s%3A"[..], b"s%3a", b"s:"].into_iter().find(|mark| value.starts_with(mark)).unwrap_or_default();
+        let plain = unpercented(&value[mark.len()..]);
+        let signed = [&[&plain[..]][..], &[name, &plain[..]]];
+        let (at, signer) =
+            signed.iter().enumerate().find_map(|(at, message)| Some((at, self.keys.signer(&signature, message)?)))?;
+        let made = self.placeholders.of(&value[mark.len()..]);
+        self.known.add(&value[mark.len()..]);
+        self.known.add(&plain);
+        let other = unpercented(&made);
+        let signature = if at == 0 { signer.sign(&[&other]) } else { signer.sign(&[name, &other]) };
+        let is_escaped = text[dot..].contains(&b'%');
+        let signature = if is_escaped { percent(&signature) } else { signature };
+        Some([mark, &made, b".", &signature].concat())
     }
 
     /// One cookie: its name stays.
@@ -225,15 +289,27 @@ impl Masking<'_> {
         let (quote, plain) = inner.map_or((&b""[..], value), |inner| (&b"\""[..], inner));
         self.known.add(plain);
         self.known.add(&unpercented(plain));
-        [name, quote, &self.placeholders.of(plain), quote].concat()
+        let made = self.token(plain).or_else(|| self.signed_cookie(name.trim_ascii_start(), plain));
+        let made = made.unwrap_or_else(|| self.placeholders.of(plain));
+        [name, quote, &made, quote].concat()
     }
 
     /// Masks members of a JSON body. Fails when a body is declared as JSON, or begins like it, and cannot be parsed.
     fn members(&mut self, body: &mut [u8], is_json: bool) -> Result<(), &'static str> {
-        if self.list.pointers.is_empty() || body.is_empty() {
+        let list = self.list;
+        let before = self.hits;
+        self.members_at(body, is_json, &list.pointers)?;
+        if self.hits > before {
+            self.names.extend(list.names.iter().cloned());
+        }
+        Ok(())
+    }
+
+    fn members_at(&mut self, body: &mut [u8], is_json: bool, pointers: &[Pointer]) -> Result<(), &'static str> {
+        if pointers.is_empty() || body.is_empty() {
             return Ok(());
         }
-        let Some(found) = matches_of(body, &self.list.pointers) else {
+        let Some(found) = matches_of(body, pointers) else {
             let begins_like_json = body.trim_ascii_start().first().is_some_and(|byte| matches!(byte, b'{' | b'['));
             return if is_json || begins_like_json { Err("a body that must be masked is not JSON") } else { Ok(()) };
         };
@@ -245,7 +321,8 @@ impl Masking<'_> {
                     let plain: String = serde_json::from_slice(&quoted).map_err(|_| "a body is not JSON")?;
                     self.known.add(text);
                     self.known.add(plain.as_bytes());
-                    (range.clone(), self.placeholders.of_json(&body[range]))
+                    let made = self.token(&body[range.clone()]);
+                    (range.clone(), made.unwrap_or_else(|| self.placeholders.of_json(&body[range])))
                 }
                 Match::Number(range) => {
                     let text = std::str::from_utf8(&body[range.clone()]).unwrap_or_default();
@@ -264,7 +341,6 @@ impl Masking<'_> {
             };
             body[range].copy_from_slice(&made);
             self.hits += 1;
-            self.names.extend(self.list.names.iter().cloned());
         }
         Ok(())
     }
@@ -367,6 +443,16 @@ impl Masking<'_> {
         }
         pairs
     }
+}
+
+/// The body of the request, which may have come in pieces.
+fn incoming(events: &mut [Event]) -> Vec<u8> {
+    let pieces = (0..events.len()).filter(|at| match &events[*at] {
+        Event::Enter(request) => *at == 0 || request.method == PIECE,
+        _ => false,
+    });
+    let pieces: Vec<_> = pieces.collect();
+    joined(events, &pieces)
 }
 
 /// Returns whether a guest got bytes that are compressed.

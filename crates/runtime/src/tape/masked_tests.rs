@@ -220,3 +220,78 @@ fn a_number_is_found_in_the_form_in_which_a_guest_writes_it() {
         assert!(!text(&events).contains("4111000000000000"), "{number}: {events:?}");
     }
 }
+
+/// Signs by HMAC-SHA256.
+fn signature(key: &[u8], message: &str) -> Vec<u8> {
+    use hmac::{Hmac, KeyInit, Mac};
+    Hmac::<sha2::Sha256>::new_from_slice(key).unwrap().chain_update(message).finalize().into_bytes().to_vec()
+}
+
+fn base64url(bytes: impl AsRef<[u8]>) -> String {
+    use base64::Engine as _;
+    base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes)
+}
+
+#[test]
+fn what_a_secret_has_signed_is_signed_with_its_placeholder() {
+    use base64::Engine as _;
+    let keys = ["the key of the tokens", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"];
+    let secrets = ["TENON_SECRET_A", "TENON_SECRET_B"].into_iter().zip(keys);
+    let secrets: Vec<_> = secrets.map(|(name, value)| (name.to_string(), value.to_string())).collect();
+    let variables =
+        secrets.iter().map(|(name, value)| Variable { name: name.clone(), value: value.clone(), is_secret: false });
+    let [head, claims] = [r#"{"alg":"HS256"}"#, r#"{"sub":"Ada","card":"4111222233334444","exp":1764218700}"#];
+    let signed = format!("{}.{}", base64url(head), base64url(claims));
+    let token = format!("{signed}.{}", base64url(signature(keys[0].as_bytes(), &signed)));
+    let cookie = format!("canary-session.{}", base64url(signature(keys[0].as_bytes(), "sid=canary-session")));
+    let body = r#"{"card":"4111222233334444","n":1}"#;
+    let inner = base64::engine::general_purpose::STANDARD.decode(&keys[1][6..]).unwrap();
+    let standard =
+        base64::engine::general_purpose::STANDARD.encode(signature(&inner, &format!("msg_1.1764218700.{body}")));
+    let stripe = hex::encode(signature(keys[0].as_bytes(), &format!("1764218700.{body}")));
+    let headers = vec![
+        field("authorization", &format!("Bearer {token}")),
+        field("cookie", &format!("theme=dark; sid={cookie}")),
+        field("webhook-id", "msg_1"),
+        field("webhook-timestamp", "1764218700"),
+        field("webhook-signature", &format!("v1,{standard}")),
+        field("stripe-signature", &format!("t=1764218700,v1={stripe}")),
+    ];
+    let events = vec![request("POST", headers, body), Event::Environment(variables.collect())];
+    let Masked { events, known, .. } = masked(events, &["#/card", "stripe-signature"], &secrets).unwrap();
+    let [Event::Enter(Request { headers, body: Some(body), .. }), Event::Environment(variables)] = &events[..] else {
+        panic!("{events:?}")
+    };
+    let value = |at: usize| String::from_utf8(headers[at].1.clone()).unwrap();
+    let body = String::from_utf8(body.clone()).unwrap();
+    let [key, webhooks] = [0, 1].map(|at: usize| variables[at].value.as_bytes());
+    assert!(webhooks.starts_with(b"whsec_") && key != keys[0].as_bytes());
+    let made = value(0).strip_prefix("Bearer ").unwrap().to_string();
+    let (signed, mac) = made.rsplit_once('.').unwrap();
+    assert_eq!(mac, base64url(signature(key, signed)));
+    let own = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(signed.rsplit_once('.').unwrap().1).unwrap();
+    let own = String::from_utf8(own).unwrap();
+    assert!(own.contains(r#""sub":"Ada""#) && own.contains("1764218700") && !own.contains("4111222233334444"), "{own}");
+    let (sid, mac) = value(1).rsplit_once('.').map(|(value, mac)| (value.to_string(), mac.to_string())).unwrap();
+    assert!(sid.starts_with("theme=") && !sid.contains("canary"), "{sid}");
+    assert_eq!(mac, base64url(signature(key, sid.rsplit_once(' ').unwrap().1)));
+    let inner = base64::engine::general_purpose::STANDARD.decode(&webhooks[6..]).unwrap();
+    let standard =
+        base64::engine::general_purpose::STANDARD.encode(signature(&inner, &format!("msg_1.1764218700.{body}")));
+    assert_eq!(value(4), format!("v1,{standard}"));
+    let stripe = hex::encode(signature(key, &format!("1764218700.{body}")));
+    assert_eq!(value(5), format!("t=1764218700,v1={stripe}"));
+    assert!(!known.is_in(bytes(&events).as_bytes()));
+
+    // One that no secret has signed keeps its form, and no value.
+    let forged = format!("Bearer {}.{}.{}", base64url(head), base64url(claims), base64url([7; 32]));
+    let events = vec![request("GET", vec![field("authorization", &forged)], "")];
+    let Masked { events, known, .. } = masked(events, &[], &secrets).unwrap();
+    let Event::Enter(Request { headers, .. }) = &events[0] else { panic!() };
+    let made = String::from_utf8(headers[0].1.clone()).unwrap();
+    let parts: Vec<_> = made.strip_prefix("Bearer ").unwrap().split('.').collect();
+    let own = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(parts[1]).unwrap();
+    let own: serde_json::Value = serde_json::from_slice(&own).unwrap();
+    assert!(parts[0] == base64url(head) && own["exp"].is_u64() && own["card"] != "4111222233334444", "{own}");
+    assert!(parts[2] != base64url([7; 32]) && !known.is_in(made.as_bytes()));
+}

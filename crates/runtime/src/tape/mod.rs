@@ -27,6 +27,7 @@ pub(crate) mod player;
 pub(crate) mod recorder;
 pub(crate) mod replay;
 pub(crate) mod seam;
+mod signed;
 pub(crate) mod sink;
 mod view;
 

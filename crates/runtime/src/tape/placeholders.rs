@@ -8,6 +8,9 @@ use sha2::{Digest, Sha256};
 /// The fewest digits that are taken for the number of a card.
 const CARD: usize = 12;
 
+/// The beginning of the secrets of Standard Webhooks, after which there is a key in base 64.
+pub(super) const WEBHOOK_PREFIX: &[u8] = b"whsec_";
+
 /// Makes placeholders.
 #[derive(Clone)]
 pub(crate) struct Placeholders {
@@ -40,6 +43,10 @@ impl Placeholders {
         let mut made = Vec::with_capacity(value.len());
         let kind = Kind::of(value);
         let mut rest = value;
+        if let Some(behind) = value.strip_prefix(WEBHOOK_PREFIX) {
+            made.extend_from_slice(WEBHOOK_PREFIX);
+            rest = behind;
+        }
         while let Some((first, behind)) = rest.split_first() {
             let escape = match first {
                 b'%' => behind.first_chunk::<2>().and_then(hex),

@@ -477,6 +477,20 @@ impl Play {
     fn differ(&mut self, replayed: Option<Event>) {
         let mut difference = difference(self.at, self.events.front(), replayed.as_ref(), self.last.clone());
         difference.place.clone_from(&self.place);
+        if matches!(self.mode, Mode::Masking(..)) {
+            // Recorded answers and calls still have masked values, and the log of the server gets this.
+            difference.recorded = bare(self.events.front());
+            difference.replayed = bare(replayed.as_ref());
+        }
         self.ended = Some(Ended::Differs(Box::new(difference)));
+    }
+}
+
+/// Describes an event without any value of it but a status.
+fn bare(event: Option<&Event>) -> String {
+    match event {
+        Some(Event::Leave(Response { status, .. })) => format!("answer {status}"),
+        Some(event) => event.kind().to_string(),
+        None => "nothing more".to_string(),
     }
 }

@@ -1,5 +1,6 @@
 //! The end of recordings: what was kept is masked, encoded and written, away from the request.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,6 +12,7 @@ use tenon_tape::{Encoder, Event, Kept, MAX_BYTES, Meta, Tape, TapeFolder, Writte
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
+use super::difference::Difference;
 use super::masked::{MaskList, Masked, mask};
 use super::masked_values::MaskedValues;
 use super::placeholders::Placeholders;
@@ -282,7 +284,7 @@ impl Sink {
                     sink.send(Job::Encoded(Encoded { meta, events: encoder.into_bytes(), known, claimed }));
                 }
                 Err(why) => {
-                    sink.leave_out(&meta.module, &meta.request_id, why);
+                    sink.leave_out(&meta.module, &meta.request_id, &why);
                     sink.done(claimed);
                 }
             }
@@ -297,7 +299,7 @@ impl Sink {
         meta: &Meta,
         events: Vec<Event>,
         has_outputs: bool,
-    ) -> Result<(Encoder, Option<u128>), &'static str> {
+    ) -> Result<(Encoder, Option<u128>), Cow<'static, str>> {
         let _turn = self.turns.acquire().await.map_err(|_| "the runtime has ended")?;
         let placeholders = self.placeholders.clone().replacing_random(has_outputs);
         let mode = Mode::Masking(Box::default(), placeholders);
@@ -305,7 +307,14 @@ impl Sink {
         let played = play(&self.engine, module, tape, mode, false).await.map_err(|_| "it cannot be replayed")?;
         match (played.ended, played.mode) {
             (None | Some(Ended::Cut), Mode::Masking(encoder, _)) => Ok((*encoder, played.memory)),
-            _ => Err("the module does something else with masked values"),
+            (Some(Ended::Differs(found)), _) => {
+                let Difference { recorded, replayed, .. } = *found;
+                Err(format!(
+                    "with placeholders for masked values the module does something else: {replayed}, not {recorded}"
+                )
+                .into())
+            }
+            _ => Err("with placeholders for masked values the module does something else".into()),
         }
     }
 

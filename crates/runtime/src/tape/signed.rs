@@ -1,0 +1,218 @@
+//! Signatures that a guest verifies with one of its secrets.
+//!
+//! A recording has a placeholder in the place of a secret, so what was signed with the secret would not verify in a replay. Where a
+//! signature of the request is an HMAC with a secret of the module, the placeholder signs it again.
+
+use base64::Engine as _;
+use base64::alphabet;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
+use base64::engine::{DecodePaddingMode, general_purpose};
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::{Sha256, Sha384, Sha512};
+use tenon_tape::Field;
+
+use super::placeholders::{Placeholders, WEBHOOK_PREFIX};
+
+/// A placeholder of a secret in base 64 may have any last bits.
+const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
+    .with_decode_allow_trailing_bits(true)
+    .with_decode_padding_mode(DecodePaddingMode::Indifferent);
+const KEYS: [GeneralPurpose; 2] =
+    [GeneralPurpose::new(&alphabet::STANDARD, LENIENT), GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT)];
+
+/// The encodings of signatures, the usual ones first, because a text may fit several.
+const ENCODINGS: [GeneralPurpose; 4] = [
+    general_purpose::URL_SAFE_NO_PAD,
+    general_purpose::STANDARD,
+    general_purpose::URL_SAFE,
+    general_purpose::STANDARD_NO_PAD,
+];
+
+/// Signatures of one request and values before its body that are tried, at most.
+const MOST: usize = 4;
+
+/// Bytes that are hashed to find who signed a request, at most.
+const MOST_BYTES: usize = 256 * 1024 * 1024;
+
+/// Keys that a guest may have made of its secrets, each with the one that it makes of the placeholder.
+pub(super) struct Keys(Vec<(Vec<u8>, Vec<u8>)>);
+
+impl Keys {
+    pub(super) fn new<'a>(secrets: impl Iterator<Item = &'a str>, placeholders: &Placeholders) -> Self {
+        let mut keys = Vec::new();
+        for secret in secrets.map(str::as_bytes) {
+            let made = placeholders.of(secret);
+            let (inner, inner_made) = match secret.strip_prefix(WEBHOOK_PREFIX) {
+                Some(inner) => (inner, &made[WEBHOOK_PREFIX.len()..]),
+                None => (secret, &*made),
+            };
+            let decoded =
+                |text: &[u8]| KEYS.map(|engine| engine.decode(text).ok()).into_iter().chain([hex::decode(text).ok()]);
+            let pairs = decoded(inner).zip(decoded(inner_made)).filter_map(|(key, other)| key.zip(other));
+            let pairs: Vec<_> = pairs.filter(|(key, _)| !key.is_empty()).collect();
+            keys.extend(pairs);
+            keys.push((secret.to_vec(), made));
+        }
+        keys.dedup();
+        Self(keys)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Finds the key with which a message was signed. The message is in parts, and the signature a text.
+    pub(super) fn signer(&self, signature: &[u8], message: &[&[u8]]) -> Option<Signer<'_>> {
+        for (bytes, form) in read(signature) {
+            let of_key = |key: &[u8]| mac(key, bytes.len(), message).is_some_and(|own| own == bytes);
+            if let Some((_, key)) = self.0.iter().find(|(key, _)| of_key(key)) {
+                return Some(Signer { key, length: bytes.len(), form });
+            }
+        }
+        None
+    }
+}
+
+/// Signs with the placeholder of a secret.
+pub(super) struct Signer<'a> {
+    key: &'a [u8],
+    length: usize,
+    form: Form,
+}
+
+impl Signer<'_> {
+    /// A signature of the same length and form.
+    pub(super) fn sign(&self, message: &[&[u8]]) -> Vec<u8> {
+        let bytes = mac(self.key, self.length, message).unwrap_or_default();
+        let text = match self.form {
+            Form::Hex(false) => hex::encode(bytes),
+            Form::Hex(true) => hex::encode_upper(bytes),
+            Form::Base64(at) => ENCODINGS[at].encode(bytes),
+        };
+        text.into_bytes()
+    }
+}
+
+/// The form of a signature's text.
+#[derive(Clone, Copy)]
+enum Form {
+    /// Hexadecimal digits; true for capital letters.
+    Hex(bool),
+    /// Base 64, by its number in [`ENCODINGS`].
+    Base64(usize),
+}
+
+/// The bytes that a text may be a signature of.
+fn read(text: &[u8]) -> impl Iterator<Item = (Vec<u8>, Form)> + '_ {
+    let is_upper = text.iter().any(u8::is_ascii_uppercase);
+    let digits = hex::decode(text).ok().map(|bytes| (bytes, Form::Hex(is_upper)));
+    let encoded = ENCODINGS.iter().enumerate();
+    let encoded = encoded.filter_map(move |(at, engine)| Some((engine.decode(text).ok()?, Form::Base64(at))));
+    digits.into_iter().chain(encoded).filter(|(bytes, _)| matches!(bytes.len(), 32 | 48 | 64))
+}
+
+/// The HMAC whose result has so many bytes.
+fn mac(key: &[u8], length: usize, message: &[&[u8]]) -> Option<Vec<u8>> {
+    fn of<M: Mac + KeyInit>(key: &[u8], message: &[&[u8]]) -> Option<Vec<u8>> {
+        let mut mac = <M as KeyInit>::new_from_slice(key).ok()?;
+        message.iter().for_each(|part| mac.update(part));
+        Some(mac.finalize().into_bytes().to_vec())
+    }
+    match length {
+        32 => of::<Hmac<Sha256>>(key, message),
+        48 => of::<Hmac<Sha384>>(key, message),
+        64 => of::<Hmac<Sha512>>(key, message),
+        _ => None,
+    }
+}
+
+/// The three parts of a JSON Web Token (RFC 7519).
+pub(super) fn token_parts(token: &[u8]) -> Option<[&[u8]; 3]> {
+    let mut parts = token.split(|byte| *byte == b'.');
+    let all = [parts.next()?, parts.next()?, parts.next()?];
+    let head = general_purpose::URL_SAFE_NO_PAD.decode(all[0]).ok()?;
+    let is_head = serde_json::from_slice::<serde_json::Value>(&head).is_ok_and(|head| head.get("alg").is_some());
+    (is_head && parts.next().is_none()).then_some(all)
+}
+
+/// A request whose body may be signed, before it was masked.
+pub(super) struct Signed {
+    headers: Vec<Field>,
+    body: Vec<u8>,
+}
+
+impl Signed {
+    /// None when no header has a text that may be a signature.
+    pub(super) fn new(headers: &[Field], body: impl FnOnce() -> Vec<u8>) -> Option<Self> {
+        let has_any = headers.iter().any(|(_, value)| !candidates(value).is_empty());
+        has_any.then(|| Self { headers: headers.to_vec(), body: body() })
+    }
+
+    /// Signs again, after headers and body were masked.
+    pub(super) fn again(&self, keys: &Keys, placeholders: &Placeholders, headers: &mut [Field], body: &[u8]) {
+        let prefixes = prefixes(&self.headers);
+        let mut left = MOST_BYTES;
+        for at in 0..headers.len() {
+            let before = &self.headers[at].1;
+            let mut found = Vec::new();
+            for range in candidates(before) {
+                let signer = prefixes.iter().enumerate().find_map(|(n, prefix)| {
+                    left = left.checked_sub(keys.0.len() * (self.body.len() + 256))?;
+                    Some((n, keys.signer(&before[range.clone()], &[prefix, &self.body])?))
+                });
+                found.push((range, signer));
+            }
+            if found.iter().all(|(_, signer)| signer.is_none()) {
+                continue;
+            }
+            // The time beside a signature is none of the secrets.
+            headers[at].1.clone_from(before);
+            let others = self::prefixes(headers);
+            for (range, signer) in found {
+                let made = match signer {
+                    Some((n, signer)) => signer.sign(&[others.get(n).map_or(&[][..], |prefix| prefix), body]),
+                    None => placeholders.of(&before[range.clone()]),
+                };
+                headers[at].1[range].copy_from_slice(&made);
+            }
+        }
+    }
+}
+
+/// The parts of a header's value that may be signatures, such as `sha256=…`, `t=…,v1=…` and `v1,…`.
+fn candidates(value: &[u8]) -> Vec<std::ops::Range<usize>> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    for part in value.split(|byte| matches!(byte, b',' | b' ' | b';')) {
+        let end = start + part.len();
+        let after = part.iter().position(|byte| *byte == b'=').map(|at| start + at + 1);
+        let ranges = [Some(start..end), after.map(|after| after..end)];
+        let range = ranges.into_iter().flatten().find(|range| read(&value[range.clone()]).next().is_some());
+        found.extend(range);
+        start = end + 1;
+    }
+    found.truncate(MOST);
+    found
+}
+
+/// The texts that a sender may have signed before the body: nothing, a time, or an id and a time.
+fn prefixes(headers: &[Field]) -> Vec<Vec<u8>> {
+    let is_time = |text: &&[u8]| (1..=13).contains(&text.len()) && text.iter().all(u8::is_ascii_digit);
+    let parts = |value: &'_ [u8]| {
+        let parts = value.split(|byte| matches!(byte, b',' | b' ' | b';'));
+        parts.map(|part| part.rsplit(|byte| *byte == b'=').next().unwrap_or_default().to_vec()).collect::<Vec<_>>()
+    };
+    let of_headers = headers.iter().filter(|(name, _)| name != "content-length");
+    let times: Vec<Vec<u8>> =
+        of_headers.flat_map(|(_, value)| parts(value)).filter(|part| is_time(&&**part)).take(MOST).collect();
+    let ids = headers.iter().filter(|(name, value)| name.ends_with("-id") && value.len() <= 128).take(MOST);
+    let mut all = vec![Vec::new()];
+    for time in &times {
+        all.extend([[time, &b"."[..]].concat(), [time, &b":"[..]].concat(), time.clone()]);
+        all.push([b"v0:", &**time, b":"].concat());
+    }
+    for (_, id) in ids {
+        all.extend(times.iter().map(|time| [id, &b"."[..], time, b"."].concat()));
+    }
+    all
+}
