@@ -1,6 +1,8 @@
 //! Texts that most requests have. A file names them by their numbers, so the list only grows: a change of its order is a new
 //! version of the format.
 
+use std::sync::LazyLock;
+
 const TEXTS: [&str; 64] = [
     "",
     "GET",
@@ -71,13 +73,17 @@ const TEXTS: [&str; 64] = [
 /// The longest of them.
 const LONGEST: usize = 31;
 
+/// The numbers of the texts by their lengths: each text of a request is looked up.
+static BY_LENGTH: LazyLock<[Vec<u8>; LONGEST + 1]> = LazyLock::new(|| {
+    let of_length = |length| (0_u8..).zip(TEXTS).filter(move |(_, known)| known.len() == length);
+    std::array::from_fn(|length| of_length(length).map(|(number, _)| number).collect())
+});
+
 /// The number of a text.
 pub(crate) fn number(text: &[u8]) -> Option<u64> {
-    if text.len() > LONGEST {
-        return None;
-    }
-    let number = TEXTS.iter().position(|known| known.as_bytes() == text)?;
-    Some(number as u64)
+    let numbers = BY_LENGTH.get(text.len())?;
+    let number = numbers.iter().find(|number| TEXTS[usize::from(**number)].as_bytes() == text)?;
+    Some(u64::from(*number))
 }
 
 /// The text of a number.

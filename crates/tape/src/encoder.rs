@@ -31,6 +31,9 @@ const LOG: u8 = 25;
 const LOG_ERROR: u8 = 26;
 const REFUSED: u8 = 27;
 
+/// Bytes for which a recording has room at first: most requests need no more than that and their bodies.
+const ROOM: usize = 1024;
+
 /// Headers that are borrowed.
 pub type Fields<'a> = &'a [Field];
 
@@ -76,6 +79,9 @@ impl Encoder {
     /// Notes a call into the guest.
     pub fn enter(&mut self, method: &str, path: &str, headers: Fields<'_>, body: Option<&[u8]>) {
         let writer = &mut self.writer;
+        if writer.bytes.is_empty() {
+            writer.bytes.reserve(ROOM + body.map_or(0, <[u8]>::len));
+        }
         writer.kind(ENTER);
         writer.text(method.as_bytes());
         writer.text(path.as_bytes());
