@@ -12,6 +12,7 @@ import { helpCommand } from "./help.ts";
 
 interface Options extends CommonOptions {
   readonly json?: boolean;
+  readonly full?: boolean;
 }
 
 interface PruneOptions extends CommonOptions {
@@ -34,6 +35,7 @@ export function recordCommand(program: Command): void {
       .command("show")
       .summary("show a recording, or list a folder")
       .argument("[path]", "a recording, or a folder of them; the project's folder of recordings when left out")
+      .option("--full", "do not shorten bodies")
       .option("--json", "print JSON"),
     "Prints a recording's request, its events in their order, and its answer; lists the recordings of a folder.",
   ).action(show);
@@ -69,7 +71,7 @@ async function show(path: string | undefined, options: Options): Promise<void> {
   if (files.length === 1 && files[0] === at) {
     const view = viewOf(await tapeBytes(at), at);
     if (options.json) return print(view);
-    process.stdout.write(`${viewLines(view).join("\n")}\n`);
+    process.stdout.write(`${viewLines(view, options.full).join("\n")}\n`);
     return;
   }
   for (const file of files) {
@@ -85,10 +87,9 @@ async function show(path: string | undefined, options: Options): Promise<void> {
 }
 
 /** The lines of a recording, whose texts may be a stranger's. */
-export function viewLines(view: TapeView): string[] {
-  // A look for results that finds none has no text of its own.
-  const events = view.events.filter(({ kind, text }) => kind !== "result of a call" || kind !== text);
-  return [line(view), ...events.map(({ text }) => `  ${text}`)].map(visible);
+export function viewLines(view: TapeView, isFull = false): string[] {
+  const events = view.events.filter(({ kind }) => kind !== "no result yet");
+  return [line(view), ...events.map(({ text, full = text }) => `  ${isFull ? full : text}`)].map(visible);
 }
 
 /** A recording in a line. */

@@ -233,5 +233,11 @@ function differenceLines({ recorded, replayed, part, after, place }: Difference)
     ...(part === null ? [] : [`  part      ${part}`]),
     ...(after === null ? [] : [`  after     ${after}`]),
     ...(place === null ? [] : [`  place     ${place}`]),
+    ...(part?.startsWith("memory that") ? [`  meaning   ${hidden}`] : []),
   ];
 }
+
+/** The explanation of a difference of memory alone. */
+const hidden =
+  "a value that the handler got was changed and only kept, or the engine computes differently here: record again with this version, " +
+  "and report it if it stays";

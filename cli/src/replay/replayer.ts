@@ -71,7 +71,8 @@ export class Replayer {
       throw new TenonError(
         "USAGE",
         `no component of this project has the digest ${digest}`,
-        "give the component with --module, or compare with another build by --against",
+        "it was built again since, or elsewhere: build the recorded sources, give the recorded component with --module, or compare " +
+          "another build with --against",
       );
     }
     return this.#run(file, tape, false);

@@ -33,7 +33,8 @@ export interface TapeHead {
 
 /** A whole recording. */
 export interface TapeView extends TapeHead {
-  readonly events: readonly { readonly kind: string; readonly text: string }[];
+  /** In words. `full` is a text that `text` shortens. */
+  readonly events: readonly { readonly kind: string; readonly text: string; readonly full?: string }[];
   readonly answer?: { readonly status: number; readonly headers: readonly [string, string][]; readonly body: string };
 }
 

@@ -71,6 +71,8 @@ export async function replayUntil(tape: Buffer, view: TapeView, until: string, p
     if (silent !== undefined && silent.verdict !== "same") {
       // If the replay without expressions differs alike, the sources have changed.
       differs = await replayer.against(tape, await builds.make({ isSilent: true, isBare: true }));
+      if (isEndless(silent) && !isEndless(differs))
+        throw new TenonError("USAGE", `--print must end, and one of ${print} does not`);
       if (expressions.length > 0 && withoutPlace(differs) !== withoutPlace(silent)) {
         throw new TenonError("USAGE", `--print must not change what the request does, and one of ${print} does`);
       }
@@ -100,6 +102,11 @@ export async function replayUntil(tape: Buffer, view: TapeView, until: string, p
     replayer.close();
     await builds.remove();
   }
+}
+
+/** Whether the replay was stopped because it did not end. */
+function isEndless(replayed: Replayed): boolean {
+  return replayed.verdict === "differs" && replayed.found.replayed.startsWith("the replay did not end");
 }
 
 /** The text of a result. Expressions may move the place of a difference within its line. */

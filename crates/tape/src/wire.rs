@@ -9,28 +9,28 @@ use crate::event::Field;
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum TapeError {
     /// They begin with something else.
-    #[error("it is not a recording")]
+    #[error("the file must be a recording of Tenon")]
     NotATape,
     /// Another version of Tenon wrote it.
-    #[error("its version is {0}, and this Tenon reads version {read}", read = crate::VERSION)]
+    #[error("the recording has version {0}, and this Tenon reads version {read}", read = crate::VERSION)]
     Version(u8),
     /// The checksum does not match.
-    #[error("it is damaged: its checksum does not match")]
+    #[error("the recording is damaged: its checksum does not match")]
     Damaged,
     /// It is larger than a recording may be.
-    #[error("it is larger than {0} bytes")]
+    #[error("the recording must have {0} bytes at most")]
     TooLarge(usize),
     /// It has more events, headers and variables than a recording may have.
-    #[error("it has more than {0} events and headers")]
+    #[error("the recording must have {0} events and headers at most")]
     TooMany(usize),
     /// A value ends before its end.
-    #[error("it ends within {0}")]
+    #[error("the recording is damaged: it ends within {0}")]
     Cut(&'static str),
     /// A value is not one.
-    #[error("it has a wrong {0}")]
+    #[error("the recording is damaged: it has a wrong {0}")]
     Wrong(&'static str),
     /// There are bytes after its end.
-    #[error("it has {0} bytes after its end")]
+    #[error("the recording is damaged: it has {0} bytes after its end")]
     Rest(usize),
 }
 

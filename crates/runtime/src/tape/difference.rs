@@ -84,6 +84,15 @@ fn part_of_responses(one: &Response, other: &Response) -> Option<String> {
 
 /// An event in a line.
 pub(super) fn described(event: &Event) -> String {
+    described_with(event, shown)
+}
+
+/// The same, whose values are all of it.
+pub(super) fn described_in_full(event: &Event) -> String {
+    described_with(event, |bytes| String::from_utf8_lossy(bytes).into_owned())
+}
+
+fn described_with(event: &Event, shown: impl Fn(&[u8]) -> String) -> String {
     let body = |body: &Option<Vec<u8>>| match body {
         Some(body) if !body.is_empty() => format!(" {}", shown(body)),
         _ => String::new(),

@@ -9,7 +9,7 @@ use tenon_transport::Transport;
 use tokio::time::{Instant, timeout_at};
 
 use super::change::Change;
-use super::difference::Difference;
+use super::difference::{Difference, described};
 use super::driver::Driver;
 use super::log_lines::LogLine;
 use super::loose::Loose;
@@ -23,8 +23,13 @@ use crate::instance::shared_state::SharedState;
 use crate::module::Module;
 use crate::module::engine::SharedEngine;
 
-/// How long a replay may take.
-const TIMEOUT: Duration = Duration::from_mins(1);
+/// How long a replay may take: so many times the recorded duration and some seconds, and a minute at most.
+const TIMES: u32 = 10;
+const LEAST: Duration = Duration::from_secs(10);
+const MOST: Duration = Duration::from_mins(1);
+
+/// The part of a difference that no event has.
+const HIDDEN: &str = "memory that no answer, call or log line shows";
 
 /// How often a guest that was stopped is looked at.
 const LOOK: Duration = Duration::from_millis(5);
@@ -87,6 +92,7 @@ pub(super) struct Played {
 pub(crate) async fn strict(engine: &SharedEngine, module: &Arc<Module>, tape: Tape) -> Result<Replayed, ReplayError> {
     let recorded = tape.meta.memory;
     let events = tape.events.len();
+    let last = tape.events.iter().rev().find(|event| !matches!(event, Event::Leave(_))).map(described);
     let played = play(engine, module, tape.clone(), Mode::Strict, false).await?;
     let compared_memory = recorded.is_some() && played.memory.is_some();
     let verdict = match played.ended {
@@ -101,8 +107,8 @@ pub(crate) async fn strict(engine: &SharedEngine, module: &Arc<Module>, tape: Ta
                 event: events,
                 recorded: digest(recorded),
                 replayed: digest(played.memory),
-                part: None,
-                after: None,
+                part: Some(HIDDEN.to_string()),
+                after: last,
                 place: None,
                 is_new: false,
             }))
@@ -166,7 +172,7 @@ pub(super) async fn play(
     let mut driver = matches!(mode, Mode::Loose(_)).then(|| Driver::new(&tape));
     let time = match &driver {
         Some(_) if is_cut => STOPPED,
-        _ => TIMEOUT,
+        _ => Duration::from_nanos(tape.meta.duration).saturating_mul(TIMES).saturating_add(LEAST).min(MOST),
     };
     let sources = notes_places.then(|| Arc::clone(&module.info));
     let player = Arc::new(Player::new(tape.events, is_cut, mode, sources));

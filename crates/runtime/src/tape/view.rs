@@ -3,14 +3,20 @@
 use serde_json::{Value, json};
 use tenon_tape::{Event, Field, Meta, Response, Tape};
 
-use super::difference::described;
+use super::difference::{described, described_in_full};
 
 /// Returns everything of a recording: its head, its events in words, and its answer.
 #[must_use]
 pub fn tape_view(tape: &Tape) -> Value {
     let mut view = meta_view(&tape.meta);
     let events = tape.events.iter().map(|event| {
-        let mut shown = json!({ "kind": event.kind(), "text": described(event) });
+        let full = described_in_full(event);
+        // A line of the log is the message of an exception, whose end may be the cause.
+        let text = if matches!(event, Event::Log(..)) { full.clone() } else { described(event) };
+        let mut shown = json!({ "kind": event.kind(), "text": text });
+        if full.len() > text.len() {
+            shown["full"] = json!(full);
+        }
         match event {
             Event::Enter(request) => shown["headers"] = fields(&request.headers),
             Event::Start(_, call) => shown["headers"] = fields(&call.headers),
