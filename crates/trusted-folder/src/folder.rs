@@ -155,8 +155,8 @@ impl Folder {
         Ok(())
     }
 
-    /// Writes a file that checks itself, without a digest beside it. Only this user may read it. It is written under another
-    /// name first, so that a reader sees all of it or nothing.
+    /// Writes a file that checks itself, without a digest beside it. Only this user may read it. It has no name or
+    /// another one until it is whole, so that a reader sees all of it or nothing.
     ///
     /// # Errors
     ///
@@ -164,6 +164,10 @@ impl Folder {
     pub fn write_alone(&self, name: &str, content: &[u8]) -> io::Result<()> {
         if self.is_read_only {
             return Err(io::Error::new(io::ErrorKind::ReadOnlyFilesystem, "the folder is read-only"));
+        }
+        #[cfg(target_os = "linux")]
+        if system::write_unnamed(&self.path, &self.file(name), content)? {
+            return Ok(());
         }
         let mut file = tempfile::Builder::new().prefix(PARTIAL).tempfile_in(&self.path)?;
         file.write_all(content)?;

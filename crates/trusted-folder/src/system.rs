@@ -11,6 +11,8 @@ mod windows;
 
 use std::path::PathBuf;
 
+#[cfg(target_os = "linux")]
+pub(crate) use unix::write_unnamed;
 #[cfg(unix)]
 pub(crate) use unix::{is_trusted, open, place, remove, write_all_at};
 #[cfg(windows)]

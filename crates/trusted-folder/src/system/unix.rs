@@ -65,6 +65,23 @@ pub(crate) fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result
     file.write_all_at(bytes, offset)
 }
 
+/// Writes a new file that has no name until it is whole, which costs two thirds of a file that is renamed. False when that cannot be
+/// done, because the system has no such files or the name is taken.
+#[cfg(target_os = "linux")]
+pub(crate) fn write_unnamed(folder: &Path, path: &Path, content: &[u8]) -> io::Result<bool> {
+    use std::io::Write as _;
+    use std::os::fd::AsRawFd as _;
+
+    use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open};
+
+    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+    let Ok(file) = open(folder, flags, Mode::RUSR | Mode::WUSR) else { return Ok(false) };
+    let mut file = File::from(file);
+    file.write_all(content)?;
+    let own = format!("/proc/self/fd/{}", file.as_raw_fd());
+    Ok(linkat(CWD, own, CWD, path, AtFlags::SYMLINK_FOLLOW).is_ok())
+}
+
 /// Gives a file that was written its name, and replaces the file that had that name. A process that has mapped it keeps it.
 pub(crate) fn place(file: NamedTempFile, path: &Path) -> io::Result<()> {
     file.persist(path)?;
