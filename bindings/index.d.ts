@@ -558,7 +558,7 @@ export interface NativeRecord {
   maxBytes: number
   /** Milliseconds; older recordings are removed. */
   maxAgeMs?: number
-  /** Names of headers, and JSON pointers after a `#`. */
+  /** Names of headers, JSON pointers after a `#`, and query parameters after a `?`. */
   mask: Array<string>
 }
 

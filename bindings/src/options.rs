@@ -72,7 +72,7 @@ pub struct NativeRecord {
     pub max_bytes: f64,
     /// Milliseconds; older recordings are removed.
     pub max_age_ms: Option<f64>,
-    /// Names of headers, and JSON pointers after a `#`.
+    /// Names of headers, JSON pointers after a `#`, and query parameters after a `?`.
     pub mask: Vec<String>,
 }
 

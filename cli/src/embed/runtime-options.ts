@@ -89,7 +89,7 @@ export interface RecordOptions {
   readonly maxBytes?: number;
   /** Milliseconds: recordings that are older are removed. */
   readonly maxAgeMs?: number;
-  /** Names of headers, and JSON pointers such as `#/card/number`, whose values are replaced by placeholders. */
+  /** Names of headers, JSON pointers such as `#/card/number`, and query parameters such as `?token`, whose values are replaced by placeholders. */
   readonly mask?: readonly string[];
 }
 

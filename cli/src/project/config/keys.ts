@@ -281,7 +281,8 @@ export const sections = {
       mask: withDefault(
         textList,
         [],
-        'Headers by their names, and members of JSON bodies by their pointers, as in `["x-api-key", "#/card/number"]`. Their values ' +
+        'Headers by their names, members of JSON bodies by their pointers, and query parameters, as in `["x-api-key", "#/card/number", ' +
+          '"?token"]`. Their values ' +
           "are replaced by placeholders of the same length and kind. `authorization`, `cookie`, `set-cookie`, `proxy-authorization`, " +
           "`[secrets]` and the tokens of sidecars are masked in any case.",
         { problem: maskProblem, rule: maskRule },

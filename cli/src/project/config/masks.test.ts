@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { parseConfig } from "../config.ts";
 import { maskProblem } from "./masks.ts";
 
-test("a mask is the name of a header or a JSON pointer", () => {
-  expect(maskProblem(["authorization", "X-Key", "#/card/number", "#/a~1b/*", "#/"])).toBeUndefined();
-  for (const wrong of ["", "a b", "#", "#card", "#/a~2", "x: y"]) {
+test("a mask is the name of a header, a JSON pointer or a query parameter", () => {
+  expect(maskProblem(["authorization", "X-Key", "#/card/number", "#/a~1b/*", "#/", "?token", "?a[b]"])).toBeUndefined();
+  for (const wrong of ["", "a b", "#", "#card", "#/a~2", "x: y", "?", "?a=b"]) {
     expect(maskProblem(["ok", wrong])).toContain("has as entry 2 one that is neither");
   }
 });

@@ -1,7 +1,7 @@
 /** The entries of `mask` in `[record]`. */
 
-/** A name of a header (RFC 9110, section 5.6.2) that does not begin with a `#`, or a JSON pointer (RFC 6901) after a `#`. */
-const entry = /^(?:(?!#)[!#$%&'*+.^_`|~0-9A-Za-z-]+|#(?:\/(?:[^/~]|~[01])*)+)$/;
+/** A name of a header (RFC 9110, section 5.6.2) that does not begin with a `#`, a JSON pointer (RFC 6901) after a `#`, or a parameter of the query after a `?`. */
+const entry = /^(?:(?!#)[!#$%&'*+.^_`|~0-9A-Za-z-]+|#(?:\/(?:[^/~]|~[01])*)+|\?[^&=#]+)$/;
 
 /** The same for editors. */
 export const maskRule = { items: { type: "string", pattern: entry.source } } as const;
@@ -11,7 +11,7 @@ export function maskProblem(entries: readonly string[]): string | undefined {
   const wrong = entries.findIndex((each) => !entry.test(each));
   if (wrong < 0) return undefined;
   const which = entries.length === 1 ? "has an entry" : `has as entry ${wrong + 1} one`;
-  return `${which} that is neither the name of a header nor a JSON pointer such as #/card/number`;
+  return `${which} that is neither the name of a header, a JSON pointer such as #/card/number, nor a query parameter such as ?token`;
 }
 
 /** A header's name. */

@@ -22,7 +22,7 @@ pub struct RecordConfig {
     pub max_bytes: u64,
     /// Recordings that are older are removed.
     pub max_age: Option<Duration>,
-    /// Names of headers, and JSON pointers such as `#/card/number`, whose values are replaced.
+    /// Names of headers, JSON pointers such as `#/card/number`, and query parameters such as `?token`, whose values are replaced.
     pub mask: Vec<String>,
 }
 

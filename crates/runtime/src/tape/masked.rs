@@ -24,15 +24,26 @@ const ALWAYS: [&str; 4] = ["authorization", "cookie", "proxy-authorization", "se
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MaskList {
     headers: BTreeSet<String>,
+    /// Parameters of queries.
+    parameters: BTreeSet<String>,
     pointers: Vec<Pointer>,
     names: Vec<String>,
 }
 
 impl MaskList {
-    /// Reads names of headers, and JSON pointers after a `#`. The error is the entry that is neither.
+    /// Reads names of headers, JSON pointers after a `#`, and parameters after a `?`. The error is the entry that is none.
     pub(crate) fn parse(entries: &[String]) -> Result<Self, String> {
-        let mut list = Self { headers: ALWAYS.map(String::from).into(), pointers: Vec::new(), names: Vec::new() };
+        let mut list = Self {
+            headers: ALWAYS.map(String::from).into(),
+            parameters: BTreeSet::new(),
+            pointers: Vec::new(),
+            names: Vec::new(),
+        };
         for entry in entries {
+            if let Some(name) = entry.strip_prefix('?').filter(|name| !name.is_empty()) {
+                list.parameters.insert(name.to_string());
+                continue;
+            }
             match entry.strip_prefix('#') {
                 Some(pointer) => {
                     list.pointers.push(Pointer::parse(pointer).ok_or_else(|| entry.clone())?);
@@ -137,6 +148,7 @@ impl Masking<'_> {
                     if !self.list.pointers.is_empty() && has_encoding(&request.headers) {
                         return Err("the body of the request is compressed, so that it cannot be masked");
                     }
+                    self.query(&mut request.path);
                     self.fields(&mut request.headers);
                     if let Some(body) = &mut request.body {
                         self.members(body, is_json)?;
@@ -214,6 +226,31 @@ impl Masking<'_> {
             self.names.insert(lower);
             self.hits += 1;
         }
+    }
+
+    /// Masks parameters of the query.
+    fn query(&mut self, path: &mut String) {
+        let Some((before, query)) = path.split_once('?') else { return };
+        if self.list.parameters.is_empty() {
+            return;
+        }
+        let list = self.list;
+        let pairs = query.split('&').map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let plain = String::from_utf8_lossy(&unpercented(name.as_bytes())).into_owned();
+            if value.is_empty() || !list.parameters.contains(&plain) {
+                return pair.to_string();
+            }
+            let value = value.as_bytes();
+            self.known.add(value);
+            self.known.add(&unpercented(value));
+            self.names.insert(format!("?{plain}"));
+            self.hits += 1;
+            let made = self.token(value).unwrap_or_else(|| self.placeholders.of(value));
+            format!("{name}={}", String::from_utf8_lossy(&made))
+        });
+        let query: Vec<String> = pairs.collect();
+        *path = format!("{before}?{}", query.join("&"));
     }
 
     /// `scheme token`; that of `Basic` is a name and a password in base 64.

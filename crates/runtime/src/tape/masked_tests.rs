@@ -45,7 +45,7 @@ fn bytes(events: &[Event]) -> String {
 #[test]
 fn entries_are_names_of_headers_and_pointers() {
     assert!(MaskList::parse(&["x-key".to_string(), "#/a/b".to_string()]).is_ok());
-    for wrong in ["", "a b", "#", "#a", "x\u{e9}"] {
+    for wrong in ["", "a b", "#", "#a", "?", "x\u{e9}"] {
         assert_eq!(MaskList::parse(&[wrong.to_string()]), Err(wrong.to_string()));
     }
 }
@@ -139,6 +139,17 @@ fn headers_keep_their_form() {
         cookie.starts_with("sid=") && cookie.ends_with("; Path=/; HttpOnly") && !cookie.contains("fedcba"),
         "{cookie}"
     );
+}
+
+#[test]
+fn parameters_of_queries_are_masked() {
+    let mut asked = request("GET", vec![field("referer", "https://a/?token=canary-1234")], "");
+    let Event::Enter(Request { path, .. }) = &mut asked else { panic!() };
+    *path = "/orders?page=2&to%6ben=canary-1234&token=%2Fcanary2-5678&token".to_string();
+    let Masked { events, known, names, .. } = masked(vec![asked], &["?token"], &[]).unwrap();
+    let Event::Enter(Request { path, .. }) = &events[0] else { panic!() };
+    assert!(path.starts_with("/orders?page=2&to%6ben=") && path.contains("&token=%2F"), "{path}");
+    assert!(path.ends_with("&token") && !known.is_in(bytes(&events).as_bytes()) && names == ["?token"], "{path}");
 }
 
 #[test]

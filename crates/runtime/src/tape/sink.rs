@@ -141,7 +141,9 @@ impl Sink {
     pub(crate) fn open(config: RecordConfig, engine: SharedEngine) -> Result<Arc<Self>, RuntimeError> {
         let wrong = |reason: String| RuntimeError::Config(format!("record: {reason}"));
         let list = MaskList::parse(&config.mask).map_err(|entry| {
-            wrong(format!("mask: \"{entry}\" must be the name of a header or a JSON pointer such as #/card/number"))
+            wrong(format!(
+                "mask: \"{entry}\" must be the name of a header, a JSON pointer such as #/card/number or a query parameter such as ?token"
+            ))
         })?;
         if !(0.0..=1.0).contains(&config.share) {
             return Err(wrong(format!("share is {}: it must be from 0 to 1", config.share)));
