@@ -2,7 +2,7 @@
 import { types } from "node:util";
 import { TenonError } from "../errors.ts";
 import { type Limits, limits } from "../limits.ts";
-import { sidecarNamesProblem } from "../project/config/addresses.ts";
+import { sidecarNamesProblem, sidecarProblem } from "../project/config/addresses.ts";
 import { allowanceProblem, type ModuleBudget } from "../project/config/budgets.ts";
 import { inProcessProblem } from "../project/config/in-process.ts";
 import { camelCase } from "../project/config/key.ts";
@@ -156,11 +156,19 @@ export function listenOptions(options: ListenOptions): Required<ListenOptions> {
   return { host, port, localNames, operations };
 }
 
+/** The address of a sidecar of this process. `InProcessSidecars` puts it in the place of its options. */
+const PLACED = /^process:\d+$/;
+
 function checkSidecars(path: string, value: unknown): string[] {
   if (!isRecord(value)) return [`\`${path}\` must be an object of addresses by the names of sidecars`];
   return Object.entries(value).flatMap(([name, sidecar]) => {
-    if (typeof sidecar === "string") return [];
+    if (!sections.sidecars.names.pattern.test(name))
+      return [`\`${name}\` is not a name for \`${path}\`: ${sections.sidecars.names.description}`];
     const at = `\`${path}.${name}\``;
+    if (typeof sidecar === "string") {
+      const problem = PLACED.test(sidecar) ? undefined : sidecarProblem(sidecar, ":");
+      return problem === undefined ? [] : [`${at} ${problem}`];
+    }
     if (!isRecord(sidecar)) return [`${at} must be an address, or { run: "sql", url: "postgres://…" }`];
     if (sidecar["url"] === undefined) return [`${at} needs \`url\`: the store, or "env:NAME"`];
     if (sidecar["urlFile"] !== undefined) return [`${at} has the key \`urlFile\`, which is for tenon.toml alone`];

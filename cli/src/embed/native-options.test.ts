@@ -47,7 +47,10 @@ const wrong: [unknown, string][] = [
   [{ modules: [], env: ["A=B"] }, "`env` must be an object of texts by the names of variables"],
   [{ modules: [], sidecars: { db: 1 } }, "`sidecars.db` must be an address, or {"],
   [{ modules: [], sidecars: "http://db" }, "`sidecars` must be an object of addresses by the names of sidecars"],
-  [{ modules: [], sidecars: { db: "ftp://db" } }, "ftp://db"],
+  [{ modules: [], sidecars: { db: "ftp://db" } }, "`sidecars.db` must be http://host:port or unix:///path/to.sock"],
+  [{ modules: [], sidecars: { db: "postgres://u:pw@db/x" } }, 'write { run: "sql", url: "env:NAME" }'],
+  [{ modules: [], sidecars: { "1db": "http://db" } }, "`1db` is not a name for `sidecars`: letters, digits, _ and -"],
+  [{ modules: { a: { source: "a", sidecars: { db: "unix://x" } } } }, "`modules.a.sidecars.db` needs an absolute path"],
   [{ modules: [], outboundAllow: "x" }, "`outboundAllow` must be a list of strings"],
   [{ modules: [], isolation: "none" }, '`isolation` must be "request" or "shared"'],
   [{ modules: [], tls: { certificate: "c.pem" } }, "`tls` must be an object with the paths `certificate` and `key`"],
@@ -106,8 +109,9 @@ test.each(wrong)("%o is refused", async (options, message) => {
 });
 
 test("all that is wrong is told at once, and no value", async () => {
-  const created = create({ modules: [], foo: "canary-1", env: { A: ["canary-2"] }, accessLog: "canary-3" });
-  await expect(created).rejects.toThrow(/`foo`.*\n.*`env\.A`.*\n.*`accessLog`/);
+  const sidecars = { db: "postgres://u:canary-4@db/x" };
+  const created = create({ modules: [], foo: "canary-1", env: { A: ["canary-2"] }, accessLog: "canary-3", sidecars });
+  await expect(created).rejects.toThrow(/`foo`.*\n.*`env\.A`.*\n.*`accessLog`.*\n.*`sidecars\.db`/);
   await expect(created).rejects.not.toThrow("canary");
 });
 

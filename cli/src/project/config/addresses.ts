@@ -4,8 +4,10 @@ import { isIP, isIPv6 } from "node:net";
 /**
  * The reason why a text is not a sidecar's address, by the rules of `crates/transport/src/address.rs`; a test compares
  * the two.
+ *
+ * @param is the sign between a key and its value in the hint: TOML's or JavaScript's
  */
-export function sidecarProblem(address: string): string | undefined {
+export function sidecarProblem(address: string, is: " =" | ":" = " ="): string | undefined {
   if (address.startsWith("unix://")) {
     return /^unix:\/\/\/./s.test(address)
       ? undefined
@@ -13,7 +15,7 @@ export function sidecarProblem(address: string): string | undefined {
   }
   const [, kind] = stores.find(([scheme]) => scheme.test(address)) ?? [];
   if (kind !== undefined)
-    return `must be http://host:port or unix:///path/to.sock; for this store itself write { run = "${kind}", url = "env:NAME" }`;
+    return `must be http://host:port or unix:///path/to.sock; for this store itself write { run${is} "${kind}", url${is} "env:NAME" }`;
   if (!address.startsWith("http://")) return "must be http://host:port or unix:///path/to.sock";
   const [, host, port] = /^http:\/\/(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?\/?$/.exec(address) ?? [];
   if (host === undefined || !isHost(host))
