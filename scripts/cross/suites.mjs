@@ -8,7 +8,7 @@
 import { pathToFileURL } from "node:url";
 import { exitCode, fail } from "../setup.mjs";
 
-const suites = ["routes", "exchange", "streams", "faults", "embedding"];
+export const suites = ["routes", "exchange", "streams", "faults", "embedding"];
 
 /** Folders of a tree with components, as patterns. */
 const built = [

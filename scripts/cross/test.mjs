@@ -1,6 +1,6 @@
 // Tests what build.mjs built, in a root with the target's own C library, by qemu where the processor is another:
 //
-//   node scripts/cross/test.mjs <target>... [--only load,install,image,units,suites,isolation] [--node <version of Node>]
+//   node scripts/cross/test.mjs <target>... [--only load,install,image,units,suites,isolation] [--suites routes,streams] [--node <version of Node>]
 //
 // - load: the addon and the file itself (inspect.mjs), and the engine's revision.
 // - install: `npm install` of the packed packages, `tenon new`, `build`, `run` and one request.
@@ -17,16 +17,22 @@ import { pack } from "../packed.mjs";
 import { fail, root, run, say, setUp } from "../setup.mjs";
 import { releasable } from "../version.mjs";
 import { builtAddon, inspect } from "./inspect.mjs";
-import { building, running } from "./suites.mjs";
+import { building, running, suites } from "./suites.mjs";
 import { addonOf, crates, suffixOf, targets } from "./targets.mjs";
 
 const parts = { load, install, image, units, suites: endToEnd, isolation };
 const { values, positionals } = parseArgs({
-  options: { only: { type: "string", default: Object.keys(parts).join(",") }, node: { type: "string" } },
+  options: {
+    only: { type: "string", default: Object.keys(parts).join(",") },
+    suites: { type: "string", default: suites.join(",") },
+    node: { type: "string" },
+  },
   allowPositionals: true,
 });
 const chosen = values.only.split(",");
 for (const part of chosen) if (!(part in parts)) fail(`${part} must be one of ${Object.keys(parts).join(", ")}`);
+const wanted = values.suites.split(",");
+for (const suite of wanted) if (!suites.includes(suite)) fail(`${suite} must be one of ${suites.join(", ")}`);
 if (positionals.length === 0) fail(`name a target: ${Object.keys(targets).join(", ")}`);
 
 for (const name of positionals) {
@@ -76,7 +82,7 @@ async function endToEnd(name, target, here) {
   await prepare(target);
   run(process.execPath, building, { stdio: ["ignore", "ignore", "inherit"] });
   addonIn(here, name);
-  const { args, env } = running();
+  const { args, env } = running(wanted);
   must(here, "node", args, { env });
 }
 
