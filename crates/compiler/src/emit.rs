@@ -832,7 +832,6 @@ impl<'a> Emitter<'a> {
             "push_this" if self.function.is_strict => self.push(Slot::Held(self.this)),
             "push_this" => return None,
             "object" => {
-                self.program_counter(self.after);
                 self.context();
                 self.helper(Helper::Object);
                 let made = self.wide();
@@ -842,7 +841,6 @@ impl<'a> Emitter<'a> {
             }
             "fclosure" => {
                 let value = self.constant(operand)?;
-                self.program_counter(self.after);
                 self.context();
                 let frame = self.frame;
                 self.out().local_get(frame).i64_const(value.cast_signed());
@@ -853,7 +851,6 @@ impl<'a> Emitter<'a> {
                 self.push(Slot::Own(made));
             }
             "special_object" | "rest" => {
-                self.program_counter(self.after);
                 self.context();
                 let frame = self.frame;
                 self.out().local_get(frame).i32_const(operand.cast_signed());
@@ -1052,7 +1049,6 @@ impl<'a> Emitter<'a> {
             "define_field" => {
                 let value = self.pop()?;
                 let object = *self.state.stack.last()?;
-                self.program_counter(self.after);
                 self.context();
                 self.raw(object);
                 self.out().i32_const(operand.cast_signed());
@@ -1373,7 +1369,14 @@ impl<'a> Emitter<'a> {
         self.store(from, depth);
         // Values that were held by others now have a count of their own in the frame.
         let taken: Vec<Slot> = self.state.stack.split_off(from);
-        self.program_counter(self.after);
+        // Stacks have the last place that was noted, so only opcodes that note theirs in the interpreter do so here.
+        let is_noted = !matches!(
+            one.name,
+            "regexp" | "get_super" | "set_name" | "set_name_computed" | "define_method" | "define_array_el"
+        );
+        if is_noted {
+            self.program_counter(self.after);
+        }
         if one.name == "define_method" {
             let (place, frame) = (at(self.layout.operand, 2), self.frame);
             self.out().local_get(frame).i32_const(one.second.cast_signed()).i32_store(place);

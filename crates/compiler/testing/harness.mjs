@@ -1,8 +1,8 @@
 // Runs a program in Node's own WebAssembly: interpreted or compiled.
 //
 // ENGINE is an engine that calls compiled functions: that of a copy of the tree after `git apply crates/compiler/testing/engine.diff` and
-// `crates/engine/build.sh`. The shipped one has no part in this, because it interpreted 2 to 6 % slower. COMPILER is the example
-// `compile` of this crate.
+// `crates/engine/build.sh`. It interprets as quickly as the shipped one, within 0.15 % of the machine's instructions, and is 16 KB
+// larger. COMPILER is the example `compile` of this crate.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -39,7 +39,7 @@ WebAssembly.Instance = function capture(module, imports) {
 /** Starts an engine, and compiles its functions if that is wanted. */
 export function start(source, isCompiled) {
   const engine = startEngine(engineFile, source, { now: 1e12 });
-  const { memory, list_functions: list } = exports;
+  const { memory, list_functions: list, apply_functions: apply } = exports;
   if (!isCompiled) return { engine, memory };
   const [image, out] = [join(folder, "memory"), join(folder, "out.wasm")];
   const description = list(CELLS);
@@ -52,6 +52,7 @@ export function start(source, isCompiled) {
     const [field, number] = line.split(" ").map(Number);
     fields.setUint32(field, number, true);
   }
+  apply(description);
   return { engine, memory, summary: made.stderr.trim() };
 }
 
