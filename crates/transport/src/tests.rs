@@ -30,7 +30,7 @@ fn a_wrong_address_says_what_to_write() {
     for text in
         ["http://", "http://db/path", "http://db:5000/?x=1", "http://me:secret@db", "http://db:70000", "http://db:"]
     {
-        assert!(message(text).contains("more or less than http://host:port"), "{text}: {}", message(text));
+        assert!(message(text).contains("must be http://host:port: credentials"), "{text}: {}", message(text));
     }
     assert!(Sidecar::new("my db", Address::parse("http://db").unwrap()).is_err());
 }
