@@ -74,8 +74,13 @@ impl Shared {
     ///
     /// `REQUEST` when it is released.
     pub(crate) fn get(&self) -> std::result::Result<tenon_runtime::Runtime, Failure> {
+        self.get_or("REQUEST")
+    }
+
+    /// As [`Self::get`], with another code when it is released.
+    fn get_or(&self, code: &'static str) -> std::result::Result<tenon_runtime::Runtime, Failure> {
         let runtime = self.0.read().unwrap_or_else(PoisonError::into_inner).clone();
-        runtime.ok_or_else(|| Failure::new("REQUEST", CLOSED))
+        runtime.ok_or_else(|| Failure::new(code, CLOSED))
     }
 
     /// As [`Self::get`], for a function that throws.
@@ -245,7 +250,7 @@ impl Runtime {
                 .ok_or_else(|| unknown("the name has no address".to_string()))?;
             let listener =
                 TcpListener::bind(address).await.map_err(|source| RuntimeError::Listen { address, source })?;
-            let runtime = runtime.get()?;
+            let runtime = runtime.get_or("LISTEN")?;
             Ok(match (operations, local_names) {
                 (true, _) => runtime.listen_for_operations(listener),
                 (false, true) => runtime.listen_locally(listener),
@@ -260,6 +265,10 @@ impl Runtime {
     pub fn take_over<'env>(&self, env: &'env Env, former: &Server) -> Result<PromiseRaw<'env, Server>> {
         let (runtime, socket) = (self.runtime.clone(), former.socket());
         let failed = |error: io::Error| Failure::new("LISTEN", format!("cannot take over the socket: {error}"));
-        promise(env, async move { runtime.get()?.take_over(socket.map_err(failed)?).map_err(failed) }, Server::new)
+        promise(
+            env,
+            async move { runtime.get_or("LISTEN")?.take_over(socket.map_err(failed)?).map_err(failed) },
+            Server::new,
+        )
     }
 }
