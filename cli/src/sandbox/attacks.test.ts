@@ -160,6 +160,24 @@ test("a value of a script is data", async () => {
   expect(({} as Record<string, unknown>)["polluted"]).toBe(undefined);
 });
 
+test("a value of the program is sent with the length that it has, whatever it says and does", () => {
+  class Long extends Uint8Array {
+    override get length() {
+      return 2_000;
+    }
+  }
+  expect(decode(encode(new Long([1, 2])))).toEqual(new Uint8Array([1, 2]));
+  const short = Object.defineProperty(new Uint8Array([1, 2]), "length", { value: 1 });
+  expect(decode(encode([short, "after"]))).toEqual([new Uint8Array([1, 2]), "after"]);
+  const shrinking = [1, 2, 3];
+  const get = () => {
+    shrinking.length = 1;
+    return 1;
+  };
+  Object.defineProperty(shrinking, 0, { get });
+  expect(decode(encode([shrinking, "after"]))).toEqual([[1, undefined, undefined], "after"]);
+});
+
 test("a tool may have the name of any global", async () => {
   for (const name of ["Object", "Promise", "Error", "Uint8Array", "console", "Symbol", "toString"]) {
     await using own = await runtime.sandbox({ tools: { [name]: tool({ run: (value) => [value] }) } });

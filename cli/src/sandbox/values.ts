@@ -7,6 +7,11 @@ import { types } from "node:util";
 /** The largest number of arrays and objects inside each other. */
 const MAX_DEPTH = 200;
 
+/** Reads the length of a typed array, whatever its class or its own properties say. */
+const lengthOf = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), "length")?.get as (
+  this: Uint8Array,
+) => number;
+
 /** The error for a value that cannot be sent. */
 class UncloneableError extends TypeError {
   override readonly name = "DataCloneError";
@@ -40,10 +45,11 @@ export function encode(value: unknown, name = "the value"): Buffer {
     length = bytes.writeUInt32LE(value, length);
   };
   const content = (from: Uint8Array) => {
-    count(from.length);
-    room(from.length);
+    const size = lengthOf.call(from);
+    count(size);
+    room(size);
     bytes.set(from, length);
-    length += from.length;
+    length += size;
   };
   const string = (text: string) => {
     if ((text as string & { isWellFormed(): boolean }).isWellFormed()) {
@@ -82,8 +88,10 @@ export function encode(value: unknown, name = "the value"): Buffer {
     if (types.isProxy(value)) return refuse("a Proxy", depth);
     if (Array.isArray(value)) {
       tag(9);
-      count(value.length);
-      for (let index = 0; index < value.length; index++) {
+      // A getter may change it meanwhile.
+      const size = value.length;
+      count(size);
+      for (let index = 0; index < size; index++) {
         path[depth] = index;
         write(value[index], depth + 1);
       }
