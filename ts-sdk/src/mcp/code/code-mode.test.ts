@@ -17,6 +17,7 @@ import {
   Type,
 } from "../../index.ts";
 import { testApp } from "../../testing/index.ts";
+import { credentialsOf, redact, redactJson } from "./redact.ts";
 
 const Note = Type("Note", { id: field.u32(), text: field.string() });
 let removed: number[] = [];
@@ -250,6 +251,30 @@ describe("credentials and confirmations of an app with API keys", () => {
   ])("calls are made %s", async (_, code, caller, made) => {
     const { error } = await confirmed(code, caller);
     expect([error?.kind, uploads]).toEqual([made.length === 0 ? "confirm" : undefined, made]);
+  });
+
+  test("a credential is found however a URL, HTML or JSON has escaped it", () => {
+    const named: Record<string, string> = { "&": "&amp;", "<": "&lt;", '"': "&quot;" };
+    const escapes: [RegExp, (character: string) => string][] = [
+      [/[&<"'=/]/g, (c) => named[c] ?? `&#x${c.charCodeAt(0).toString(16).toUpperCase()};`],
+      [/[&<"'+]/g, (c) => (c === "'" ? "&apos;" : (named[c] ?? `&#${c.charCodeAt(0)};`))],
+      [/[^a-z]/gu, encodeURIComponent],
+      [/["<' \u0080-\uffff]/gu, encodeURIComponent],
+      [/[^a-zA-Z]/gu, (c) => (c === " " ? "+" : encodeURIComponent(c).toLowerCase())],
+      [/["<\\/]/g, (c) => `\\${c === "<" ? "u003c" : c}`],
+      [/[^a-z]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`],
+    ];
+    for (const value of ["key'of/ada+1=", 'a"b<c>&d/%3Ae\\f', "pass word of zoë", "s%3Aof-a/session"]) {
+      const credentials = credentialsOf([["x-api-key", new TextEncoder().encode(value)]], ["x-api-key"]);
+      for (const [characters, escaped] of escapes) {
+        const text = `é+1 & 50% \\ ${value.replace(characters, escaped)} + ${value}&${value.replace(characters, escaped)}%\\`;
+        const redacted = "é+1 & 50% \\ [credential] + [credential]&[credential]%\\";
+        expect(redact(text, credentials)).toBe(redacted);
+        expect(JSON.parse(redactJson(JSON.stringify({ text, n: 1 }), credentials))).toEqual({ text: redacted, n: 1 });
+      }
+    }
+    const other = '{"a+b":"50% &amp; \\u0061","n":1}';
+    expect([redact(other, ["key-of-ada"]), redactJson(other, ["key-of-ada"])]).toEqual([other, other]);
   });
 
   test("what is shown counts as output", async () => {
