@@ -67,7 +67,7 @@ impl<'a> Outline<'a> {
     ///
     /// # Errors
     ///
-    /// When it is malformed.
+    /// The component is malformed.
     pub fn of(component: &'a [u8]) -> Result<Self, BinaryReaderError> {
         let mut outline = Self::default();
         for section in sections(component)? {

@@ -27,7 +27,7 @@ impl Section {
 ///
 /// # Errors
 ///
-/// When one is malformed or reaches beyond the content.
+/// A section is malformed or reaches beyond the content.
 pub fn sections(content: &[u8], start: usize) -> Result<Vec<Section>, BinaryReaderError> {
     let mut reader = BinaryReader::new(content, start);
     let mut found = Vec::new();

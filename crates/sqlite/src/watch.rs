@@ -1,4 +1,4 @@
-//! When the statements of a request have to end.
+//! The time at which the statements of a request have to end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ const GRACE: Duration = Duration::from_millis(200);
 pub(crate) struct Watch {
     deadline: Option<Instant>,
     left: Option<Arc<AtomicBool>>,
-    /// When it was first seen that the time is over.
+    /// The moment in which it was first seen that the time is over.
     over: Option<Instant>,
 }
 

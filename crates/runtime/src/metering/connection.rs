@@ -1,8 +1,8 @@
 //! Polls of connections count for requests: the reading of a head, the writing of an answer, and the request itself where it is polled
 //! there.
 //!
-//! A poll counts for the last metered request that has come on its connection. That is told after the poll in which its answer was there,
-//! because this poll writes it.
+//! A poll counts for the last metered request that has come on its connection. The usage of a request is reported after the poll in which
+//! its answer was there, because this poll writes the answer.
 
 use std::cell::{Cell, RefCell};
 use std::pin::pin;
@@ -127,7 +127,7 @@ mod tests {
         while processor_time() - began < Duration::from_millis(5) {}
     }
 
-    /// Each poll takes 5 ms and more: before the request, in its guest, or behind its answer.
+    /// Each poll takes 5 ms and more: before the request, in its guest, or after its answer.
     #[test]
     fn a_request_has_the_polls_of_its_connection_until_its_answer_is_written() {
         let told = Told::default();

@@ -288,7 +288,7 @@ impl Loose {
     pub(super) fn end(self) -> (Vec<Change>, Vec<LogLine>) {
         let mut changes = self.recorded_log.changes(&self.log, self.is_cut);
         changes.truncate(MOST);
-        // When both were stopped, neither needs to have come as far as the other.
+        // Neither needs to have come as far as the other when both were stopped.
         if !self.is_cut {
             let missing = self.calls.iter().filter_map(RecordedCall::missing).take(MOST);
             changes.splice(..0, missing);

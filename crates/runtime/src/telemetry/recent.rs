@@ -21,7 +21,7 @@ const TRANSCRIPTS: usize = 50;
 pub struct RecentRequest {
     /// Its request id.
     pub id: Arc<str>,
-    /// When it came in.
+    /// The time at which it came in.
     pub time: SystemTime,
     /// The module it was for; none when it was for the runtime itself, or for nobody.
     pub module: Option<Arc<str>>,

@@ -11,7 +11,7 @@ use thiserror::Error;
 pub struct RecentRequest {
     /// The request's id, as in the log.
     pub id: String,
-    /// When it came, in milliseconds since 1970.
+    /// The time at which it came, in milliseconds since 1970.
     pub time: f64,
     /// The requested module; none for the runtime itself.
     pub module: Option<String>,

@@ -126,9 +126,9 @@ impl Ask {
 /// The next step of a job whose time has come.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Plan {
-    /// When the run is due that is made now.
+    /// The due time of the run that is made now.
     pub(super) due: Option<i64>,
-    /// When the next one is due.
+    /// The due time of the next run.
     pub(super) next: Option<i64>,
 }
 
