@@ -64,11 +64,28 @@ describe("what was not expected", () => {
       /^Uncaught exception in handler "explode"\nError: the password is hunter2\n +at .*handle\.test\.ts/,
     );
     expect(text).toMatch(/\nCaused by: RangeError: deep inside\n/);
-    // Not the cause whose message is the end of that.
+    // Not the cause whose message is the end of that, because it was made by the same call.
     expect(text.match(/^Caused by: .*$/gm)).toEqual([
       "Caused by: RangeError: deep inside",
       "Caused by: Error: deepest",
     ]);
+  });
+
+  it("shows the stack of a cause that its error quotes and another function threw", async () => {
+    const load = () => {
+      throw new RangeError("no such file");
+    };
+    const app = routes({
+      wrap: get("/", () => {
+        try {
+          return load();
+        } catch (cause) {
+          throw new Error(`cannot load: ${(cause as Error).message}`, { cause });
+        }
+      }),
+    });
+    expect((await testApp(app).get("/")).status).toBe(500);
+    expect(String(reported.mock.calls[0]?.[0])).toMatch(/\nCaused by: RangeError: no such file\n +at load /);
   });
 
   it.each([
@@ -92,6 +109,16 @@ describe("what was not expected", () => {
             throw new Error("no");
           },
         };
+      },
+    ],
+    [
+      "an error whose message can't be read",
+      () => {
+        throw Object.defineProperty(new Error("x", { cause: new Error("y") }), "message", {
+          get() {
+            throw new Error("no");
+          },
+        });
       },
     ],
     ["a rejected promise", () => Promise.reject(new Error("x"))],

@@ -29,12 +29,26 @@ export function reportError(handler: string | undefined, thrown: unknown): void 
   platform.console.error(hidden.reduce((text, each) => text.replaceAll(each, "***"), lines.join("\n")));
 }
 
-/** The cause of an error. One whose message the error's own ends with says nothing more, so it is left out. */
+/** The cause of an error. One that the error repeats is left out: it has the same message at its end, and was made by the same call. */
 function causeOf(error: unknown): unknown {
-  if (!(error instanceof Error)) return undefined;
-  const { cause } = error;
-  if (!(cause instanceof Error) || cause.message === "") return cause;
-  return String(error.message).endsWith(String(cause.message)) ? cause.cause : cause;
+  try {
+    if (!(error instanceof Error)) return undefined;
+    const { cause } = error;
+    if (!(cause instanceof Error) || cause.message === "") return cause;
+    const isRepeated = String(error.message).endsWith(String(cause.message)) && callersOf(error) === callersOf(cause);
+    return isRepeated ? cause.cause : cause;
+  } catch {
+    // A getter of the error threw.
+    return undefined;
+  }
+}
+
+/** The frames of an error's stack after the first one, whose lines differ within a function. */
+function callersOf(error: Error): string {
+  const title = `${error.name}: ${error.message}`;
+  const stack = String(error.stack ?? "");
+  const frames = stack.startsWith(title) ? stack.slice(title.length) : stack;
+  return frames.trim().split("\n").slice(1).join("\n");
 }
 
 /** An error's message and stack: some engines put the message into the stack, others do not. */
