@@ -206,6 +206,34 @@ test("a first build that fails leaves nothing that serves, and it says so", { ti
   expect((await ask(base, "/")).status).toBe(503);
 });
 
+test("an app without an OpenAPI document has a page that says so, or its own where it is mounted", {
+  timeout: 600_000,
+}, async () => {
+  const config = `[server]\nport = ${await freePort()}\n`;
+  const app = "export default { fetch: (request: Request) => new Response(new URL(request.url).pathname) };";
+  const at = await project("plain", app, config);
+  const { url } = await served(develop(at), "plain");
+  const pages = () =>
+    Promise.all(
+      ["/docs", "/tools"].map(async (path) => {
+        const { status, body } = await send(url, { path });
+        return [status, /<title>(.*)<\/title>/.exec(body.toString())?.[1] ?? body.toString()];
+      }),
+    );
+  await expect.poll(pages).toEqual([
+    [404, "No OpenAPI document · plain"],
+    [200, "Tools"],
+  ]);
+  await writeFile(
+    join(at, "tenon.toml"),
+    `[project]\nname = "plain"\nversion = "0.1.0"\n${config}[modules.plain]\nmount = "/"\n`,
+  );
+  await expect.poll(pages).toEqual([
+    [200, "/docs"],
+    [200, "/tools"],
+  ]);
+});
+
 test("--fresh is refused while another one of the project runs, and not after it was killed", {
   timeout: 600_000,
 }, async () => {

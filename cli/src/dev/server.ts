@@ -81,7 +81,7 @@ export class DevServer {
     const waiting = buildingPage(name);
     runtime.setBuildError(name, waiting);
     const server = new DevServer(runtime, project, terminal);
-    server.#setPages(insteadOfPages(waiting, 503));
+    server.#setInstead(waiting, 503);
     server.#setState(0);
     return server;
   }
@@ -183,7 +183,7 @@ export class DevServer {
   showError(error: unknown, build: number): void {
     const page = errorPage(this.#name, error, build);
     this.runtime.setBuildError(this.#name, page);
-    if (!this.#hasPages) this.#setPages(insteadOfPages(page, 503));
+    if (!this.#hasPages) this.#setInstead(page, 503);
     this.#setState(build);
   }
 
@@ -206,7 +206,21 @@ export class DevServer {
   /** Serves the reason why the build has no OpenAPI document, unless there is that of a former build. */
   showNoDocument(error: unknown, build: number): void {
     if (this.#hasPages) return;
-    this.#setPages([...insteadOfPages(noDocumentPage(this.#name, error, build), 404), ...this.#toolsPages()]);
+    this.#setInstead(noDocumentPage(this.#name, error, build), 404);
+    if (!this.#answersPaths()) this.#setPages(this.#toolsPages());
+  }
+
+  /** Reports whether the app itself may answer at the paths of pages, because it is served outside `/run` as well. */
+  #answersPaths(): boolean {
+    const { mount, host } = this.#project.config.modules[this.#name] ?? {};
+    return this.#hasBuild && (mount !== undefined || host !== undefined);
+  }
+
+  /** Serves one page at each path that has a page of a build later, unless the app answers there. */
+  #setInstead(body: string, status: number): void {
+    const page = { contentType: "text/html; charset=utf-8", body, status, unlisted: true };
+    for (const path of [docsPath, `${docsPath}/`, toolsPath])
+      this.runtime.setPage(path, this.#answersPaths() ? undefined : page);
   }
 
   #toolsPages(): ServedPage[] {
@@ -214,7 +228,7 @@ export class DevServer {
   }
 
   /** Serves pages. They are no requests of the module, which the page of the services lists. */
-  #setPages(pages: readonly (ServedPage & { readonly status?: number })[]): void {
+  #setPages(pages: readonly ServedPage[]): void {
     for (const { path, ...page } of pages) this.runtime.setPage(path, { ...page, unlisted: true });
   }
 
@@ -269,12 +283,6 @@ export class DevServer {
   #setState(build: number): void {
     this.runtime.setPage(statePath, { contentType: "application/json", body: buildState(build), unlisted: true });
   }
-}
-
-/** One page at each path that has a page of a build later. */
-function insteadOfPages(body: string, status: number): (ServedPage & { readonly status: number })[] {
-  const contentType = "text/html; charset=utf-8";
-  return [docsPath, `${docsPath}/`, toolsPath].map((path) => ({ path, contentType, body, status }));
 }
 
 /** A component with the project's policy for it. */
