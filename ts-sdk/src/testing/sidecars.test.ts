@@ -140,7 +140,7 @@ it("asks a function in place of a sidecar", async () => {
   expect((await test.get("/missing")).json().message).toContain("there is no such sidecar");
 });
 
-it.each([undefined, null, 5, {}, "db.sock"])("refuses %o in the place of a sidecar", (given) => {
+it.each([undefined, null, 5, {}, "db.sock", "localhost:9919"])("refuses %o in the place of a sidecar", (given) => {
   expect(() => testApp(app, { sidecars: { stripe: given as never } })).toThrow('"sidecars.stripe" must be a function');
 });
 

@@ -24,13 +24,15 @@ const REFUSED = 0;
 /** @throws TypeError naming the sidecar that is neither a function nor a started one nor an address */
 export function checkSidecars(sidecars: TestSidecars): void {
   for (const [name, sidecar] of Object.entries(sidecars)) {
-    if (typeof sidecar === "string" ? URL.canParse(sidecar) : typeof sidecar === "function") continue;
+    if (typeof sidecar === "string" ? isAddress(sidecar) : typeof sidecar === "function") continue;
     if (typeof (sidecar as Partial<TestSidecar> | null | undefined)?.start === "function") continue;
     throw new TypeError(
       `testApp: "sidecars.${name}" must be a function, sqlite("migrations"), or an address such as http://127.0.0.1:9919`,
     );
   }
 }
+
+const isAddress = (text: string) => /^https?:/.test(text) && URL.canParse(text);
 
 /** The addresses of sidecars as variables, and the function that calls them; undefined when all have addresses. */
 export async function connectSidecars(
