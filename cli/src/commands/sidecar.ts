@@ -107,7 +107,7 @@ async function serve(kind: SidecarKind, options: Options, more: Partial<SidecarO
 function urlFrom(kind: SidecarKind, { url, urlFile }: Options): string {
   const { variable, example } = sidecarKind(kind);
   if (url !== undefined && urlFile !== undefined) {
-    throw new TenonError("USAGE", "give --url or --url-file, not both", "give one of them");
+    throw new TenonError("USAGE", "give --url or --url-file, not both");
   }
   if (url !== undefined) {
     if (hasPassword(url)) {

@@ -9,50 +9,38 @@ export type OptionCheck = (path: string, value: unknown) => string[];
 
 export type OptionChecks = Readonly<Record<string, OptionCheck>>;
 
-/** The checks of an option's parts, which messages call by their paths. */
-function below(path: string, checks: OptionChecks): OptionChecks {
-  const parts = Object.entries(checks).map(([name, check]): [string, OptionCheck] => [
-    name,
-    (_, value) => check(`${path}.${name}`, value),
-  ]);
-  return Object.fromEntries(parts);
-}
-
 /**
  * The problems of an object of options.
  *
  * @param home says where an option belongs that is not one of these
+ * @param path the option that is this object; none for the argument of a function
  */
 export function problemsOf(
   options: object,
   checks: OptionChecks,
   home: (name: string) => string | undefined,
+  path?: string,
 ): string[] {
+  const [place, prefix] = path === undefined ? ["", ""] : [`${path}: `, `${path}.`];
   return Object.entries(options).flatMap(([name, value]) => {
     const known = Object.hasOwn(checks, name) ? checks[name] : undefined;
-    if (known !== undefined) return value === undefined ? [] : known(name, value);
+    if (known !== undefined) return value === undefined ? [] : known(`${prefix}${name}`, value);
     const other = home(name);
-    if (other !== undefined) return [`unknown option \`${name}\`; it is ${other}`];
+    if (other !== undefined) return [`${place}unknown option \`${name}\`; it is ${other}`];
     const near = nearest(name, Object.keys(checks));
     const rest = near === undefined ? `known are ${Object.keys(checks).join(", ")}` : `did you mean \`${near}\`?`;
-    return [`unknown option \`${name}\`; ${rest}`];
+    return [`${place}unknown option \`${name}\`; ${rest}`];
   });
 }
 
-/**
- * The problems of an option that is an object of options itself, with its path.
- *
- * @param home as for {@link problemsOf}
- */
+/** {@link problemsOf} for an option whose unknown members belong nowhere else, unless `home` says so. */
 export function problemsBelow(
   path: string,
   options: object,
   checks: OptionChecks,
   home: (name: string) => string | undefined = () => undefined,
 ): string[] {
-  return problemsOf(options, below(path, checks), home).map((problem) =>
-    problem.startsWith("unknown option") ? `${path}: ${problem}` : problem,
-  );
+  return problemsOf(options, checks, home, path);
 }
 
 /** @throws TenonError `CONFIG` when there are problems */

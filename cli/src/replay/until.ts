@@ -104,7 +104,7 @@ export async function replayUntil(tape: Buffer, view: TapeView, until: string, p
   }
 }
 
-/** Whether the replay was stopped because it did not end. */
+/** Reports whether the replay was stopped because it did not end. */
 function isEndless(replayed: Replayed): boolean {
   return replayed.verdict === "differs" && replayed.found.replayed.startsWith("the replay did not end");
 }

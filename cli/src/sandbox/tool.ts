@@ -70,7 +70,8 @@ const isTool: unique symbol = Symbol("tenon.tool");
 
 /** Makes a tool of a sandbox: `tool({ input: Find, output: Person, run: ({ id }) => crm.find(id) })`. */
 export function tool<Input = unknown, Output = unknown>(options: ToolOptions<Input, Output>): Tool<Input, Output> {
-  if (typeof options !== "object" || options === null) throw new TypeError("tool: expects { run, input, output }");
+  if (typeof options !== "object" || options === null)
+    throw new TypeError("tool: the options must be an object, with `run` at least");
   const { input, output, description, publicErrors, run, ...others } = options;
   const [unknown] = Object.keys(others);
   if (unknown !== undefined)

@@ -39,7 +39,7 @@ export function readConflict(conflict: unknown, inserted: readonly string[]): Co
   if (!isPlainObject(conflict)) throw new SqlError("option", "must have columns, and set or nothing", "onConflict");
   refuseUnknown(conflict, OPTIONS);
   // SQLite does not allow this clause with DEFAULT VALUES.
-  if (inserted.length === 0) throw new SqlError("option", "must have a column to insert", "onConflict");
+  if (inserted.length === 0) throw new SqlError("option", "must come with a column to insert", "onConflict");
   const { set, nothing } = conflict;
   const columns = readColumns("columns", conflict["columns"]);
   const dotted = columns.find((column) => column.includes("."));

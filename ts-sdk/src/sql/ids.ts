@@ -20,7 +20,7 @@ export function ids<Row extends object, Field extends Extract<keyof Row, string>
 ): IdOf<Row[Field]>[];
 export function ids<Row extends { readonly id?: unknown }>(rows: readonly Row[]): IdOf<Row["id"]>[];
 export function ids(rows: readonly object[], field = "id"): unknown[] {
-  if (!Array.isArray(rows)) throw new SqlError("value", "must be rows", field);
+  if (!Array.isArray(rows)) throw new SqlError("value", "must be a column of a list of rows", field);
   const found = new Set<Value>();
   for (const row of rows) {
     const value: unknown =

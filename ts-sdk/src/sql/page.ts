@@ -40,7 +40,7 @@ export function pageInfo<Row extends object>(rows: readonly Row[], options: Page
   if (typeof options !== "object" || options === null) throw new SqlError("option", "the options must be an object");
   const { order, key, limit, after, before, total } = options;
   if (!Number.isSafeInteger(limit) || limit < 1) throw new SqlError("option", "must be a positive integer", "limit");
-  if (!Array.isArray(rows)) throw new SqlError("option", "must be rows", "rows");
+  if (!Array.isArray(rows)) throw new SqlError("option", "must be a list", "rows");
   const backward = isGiven(before);
   if (backward && isGiven(after)) throw new SqlError("option", "must come with after or before, not both", "before");
   const more = rows.length > limit;
