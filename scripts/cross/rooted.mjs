@@ -14,7 +14,7 @@ const perSystem =
  * `run(program, args, { env, cwd })` runs a program there and returns its status. It sees this tree at its path, with the packages and the
  * addon of its own system; what it writes is kept in the cache, and not in the tree.
  */
-export async function rooted(name, target, { folder, emulator, path = "" }) {
+export async function rooted(name, target, { folder, emulator, path }) {
   const lower = await packagesOf(name, target);
   const changes = join(tools, "changes", name);
   rmSync(changes, { recursive: true, force: true });
@@ -27,7 +27,12 @@ export async function rooted(name, target, { folder, emulator, path = "" }) {
     /** The folder with what the machine sees in place of the tree's files. */
     changes: join(changes, "upper"),
     run(program, args, { env = {}, cwd = tree, mounts = [], ...options } = {}) {
-      const settings = { PATH: `${path}:/usr/bin:/bin`, HOME: "/root", LANG: "C.UTF-8", ...env };
+      const settings = {
+        PATH: path === undefined ? "/usr/bin:/bin" : `${path}:/usr/bin:/bin`,
+        HOME: "/root",
+        LANG: "C.UTF-8",
+        ...env,
+      };
       for (const each of mounts) mkdirSync(join(folder, each), { recursive: true });
       const given = [folder, tree, lower, changes, emulator ?? "", [tools, ...mounts].join(":"), cwd];
       const variables = Object.entries(settings).map(([key, value]) => `${key}=${value}`);
