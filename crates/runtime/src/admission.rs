@@ -12,7 +12,7 @@ pub(crate) mod watch;
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use prometheus_client::metrics::gauge::Gauge;
@@ -35,12 +35,13 @@ pub(crate) struct Admission {
     metrics: Arc<Metrics>,
 }
 
-/// The mean time for which requests hold a permit.
+/// The mean time for which requests hold a permit until their answer is there. How long its body and that of an upload take is decided
+/// by one client, and is left out, because others would be refused for it.
 #[derive(Default)]
 struct HoldTime {
     /// A mean in nanoseconds in which the last ones weigh most.
     mean: AtomicU64,
-    /// How many there were.
+    /// How many requests have ended.
     requests: AtomicU64,
 }
 
@@ -54,7 +55,6 @@ impl HoldTime {
         let mean = self.mean.load(Ordering::Relaxed);
         let next = if mean == 0 { new } else { mean - (mean >> Self::SHARE) + (new >> Self::SHARE) };
         self.mean.store(next, Ordering::Relaxed);
-        self.requests.fetch_add(1, Ordering::Relaxed);
     }
 
     /// How long the last of `queued` requests waits for one of `permits`.
@@ -96,9 +96,19 @@ pub(crate) struct Permit {
     upload: Option<PoolPermit>,
     hold_time: [Arc<HoldTime>; 2],
     since: Instant,
+    /// True when its time is part of the mean, or is left out.
+    is_timed: AtomicBool,
 }
 
 impl Permit {
+    /// Notes that the answer is there, whose body may go on.
+    pub(crate) fn answered(&self) {
+        if !self.is_timed.swap(true, Ordering::Relaxed) {
+            let duration = self.since.elapsed();
+            self.hold_time.iter().for_each(|hold_time| hold_time.add(duration));
+        }
+    }
+
     /// Has the request metered until the permit is dropped.
     pub(crate) fn metered_by(&mut self, metering: Arc<Metering>) {
         self.metering = Some(metering);
@@ -112,8 +122,8 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        let duration = self.since.elapsed();
-        self.hold_time.iter().for_each(|hold_time| hold_time.add(duration));
+        self.answered();
+        self.hold_time[0].requests.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -218,6 +228,7 @@ impl Admission {
         };
         let mut permit = self.admit(module, client).await?;
         permit.upload = Some(upload);
+        permit.is_timed = AtomicBool::new(true);
         Ok(permit)
     }
 
@@ -241,6 +252,7 @@ impl Admission {
             upload: None,
             hold_time: [Arc::clone(&self.hold_time), Arc::clone(&module.hold_time)],
             since: Instant::now(),
+            is_timed: AtomicBool::new(false),
         }
     }
 
@@ -284,6 +296,25 @@ mod tests {
         }
         drop(running);
         assert_eq!(admission.free(), 2);
+    }
+
+    #[tokio::test]
+    async fn bodies_of_clients_are_no_part_of_the_mean() {
+        let limits = Limits { max_concurrent: 4, ..Limits::default() };
+        let admission = Admission::new(&limits, Arc::new(Metrics::new()));
+        let permits = admission.permits(&limits, 1, None);
+        let streamed = admission.admit(&permits, None).await.unwrap();
+        streamed.answered();
+        let upload = admission.admit_upload(&permits, None).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(30)).await;
+        drop((streamed, upload));
+        assert!(permits.hold_time.wait(1, 1) < Duration::from_millis(30));
+        assert_eq!(admission.idle(), Some(2));
+        drop(admission.admit(&permits, None).await.unwrap());
+        let whole = admission.admit(&permits, None).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(80)).await;
+        drop(whole);
+        assert!(permits.hold_time.wait(1, 1) >= Duration::from_millis(10));
     }
 
     #[test]

@@ -155,6 +155,7 @@ impl Runtime {
         (instance, permit, arriving): (Instance, Permit, Option<Arriving>),
     ) -> Response<ResponseBody> {
         let (parts, first) = start.into_parts();
+        permit.answered();
         if let Some(meter) = &caller.meter {
             meter.note_out(first.len());
         }
@@ -206,6 +207,7 @@ impl Runtime {
             }
             (answered, ..) => answered?,
         };
+        permit.answered();
         Ok(response.map(|body| ResponseBody::from(body.metered(metering))))
     }
 
@@ -223,7 +225,9 @@ impl Runtime {
         let (done, stalled) = (ended(module, caller, &permit), stalled(module, caller, limits.request_timeout_ms));
         let instance = self.instance(module, caller.clone()).await?;
         let called = call::service::call(instance, request, (&module.compute, limits), done, stalled);
-        Ok(called.await?.map(|body| ResponseBody::from(body.metered(metering))))
+        let response = called.await?;
+        permit.answered();
+        Ok(response.map(|body| ResponseBody::from(body.metered(metering))))
     }
 
     pub(super) async fn instance(&self, module: &Module, caller: Caller) -> Result<Instance, Failure> {
