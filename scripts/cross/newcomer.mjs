@@ -23,13 +23,12 @@ const server = spawn(process.execPath, [tenon, "run", "--port", "0", "--json", "
   stdio: ["ignore", "pipe", "inherit"],
 });
 try {
-  for await (const line of createInterface(server.stdout)) {
-    const { url } = JSON.parse(line);
-    const { greeting } = JSON.parse(await answerOf(new URL("run/demo/hello/Ada", url)));
-    if (greeting !== "Hello, Ada!") throw new Error(`the answer must greet Ada: ${greeting}`);
-    console.log(`${process.platform} ${process.arch}: ${greeting} after ${Date.now() - started} ms`);
-    break;
-  }
+  const { value: line } = await createInterface(server.stdout)[Symbol.asyncIterator]().next();
+  if (line === undefined) throw new Error("the server must print its address, and has ended");
+  const { url } = JSON.parse(line);
+  const { greeting } = JSON.parse(await answerOf(new URL("run/demo/hello/Ada", url)));
+  if (greeting !== "Hello, Ada!") throw new Error(`the answer must greet Ada: ${greeting}`);
+  console.log(`${process.platform} ${process.arch}: ${greeting} after ${Date.now() - started} ms`);
 } finally {
   server.kill();
 }
