@@ -82,6 +82,7 @@ async function endToEnd(name, target, here) {
   await prepare(target);
   run(process.execPath, building, { stdio: ["ignore", "ignore", "inherit"] });
   addonIn(here, name);
+  must(here, "node", ["scripts/cross/engine.mjs"]);
   const { args, env } = running(wanted);
   must(here, "node", args, { env });
 }

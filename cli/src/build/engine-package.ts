@@ -58,8 +58,7 @@ export async function shippedEngine(revision: string, full: boolean): Promise<En
     );
   }
   const { head, code } = await unpacked(packed);
-  if (head.revision !== revision) return undefined;
-  return { building: code.subarray(0, head.building), serving: code.subarray(head.building) };
+  return head.revision === revision ? code : undefined;
 }
 
 /** Returns the revision of packed code. */
@@ -67,10 +66,17 @@ export async function packedRevision(file: string): Promise<string> {
   return (await unpacked(await readFile(file))).head.revision;
 }
 
-async function unpacked(packed: Buffer): Promise<{ head: Head; code: Buffer }> {
+/** Reads packed code, whatever its revision and digest are. */
+export async function packedCode(file: string): Promise<EngineCode> {
+  return (await unpacked(await readFile(file))).code;
+}
+
+async function unpacked(packed: Buffer): Promise<{ head: Head; code: EngineCode }> {
   const whole = await promisify(brotliDecompress)(packed, { maxOutputLength: MAX_BYTES });
   const end = whole.indexOf("\n");
-  return { head: JSON.parse(whole.subarray(0, end).toString()) as Head, code: whole.subarray(end + 1) };
+  const head = JSON.parse(whole.subarray(0, end).toString()) as Head;
+  const serving = end + 1 + head.building;
+  return { head, code: { building: whole.subarray(end + 1, serving), serving: whole.subarray(serving) } };
 }
 
 function shippedFile(name: string): string | undefined {
