@@ -210,7 +210,7 @@ impl<'a> Store<'a> {
     }
 
     fn map_whole(&self, name: &str) -> Option<Code> {
-        Some(Code::new(Arc::new(Machine::new(self.map(name)?, true)), None))
+        Some(Code::new(Arc::new(self.map(name)?), None))
     }
 
     /// Writes a file, if there is a folder to write to, and removes old files of its kind. False when it was not
@@ -225,13 +225,21 @@ impl<'a> Store<'a> {
         true
     }
 
-    /// Maps code whose digest was verified.
-    fn map(&self, name: &str) -> Option<Component> {
+    /// Maps code whose digest was verified. Reads it where files cannot be mapped, because compiling takes longer.
+    fn map(&self, name: &str) -> Option<Machine> {
         let folder = self.folder.as_ref()?;
         // SAFETY: only this user and root can write to the folder, and the digest matches what this code wrote there.
         // So the bytes are wasmtime's output. Wasmtime itself refuses code of another version or configuration.
-        let component = unsafe { Component::deserialize_file(self.engine, folder.file(name)) };
-        component.map_err(|error| self.unusable(name, &error)).ok()
+        let error = match unsafe { Component::deserialize_file(self.engine, folder.file(name)) } {
+            Ok(component) => return Some(Machine::new(component, true)),
+            Err(error) => error,
+        };
+        // SAFETY: as above, for the bytes that were read.
+        let read = folder.read(name).and_then(|code| unsafe { Component::deserialize(self.engine, code) }.ok());
+        if read.is_none() {
+            self.unusable(name, &error);
+        }
+        Some(Machine::new(read?, false))
     }
 
     fn unusable(&self, name: &str, error: &wasmtime::Error) {

@@ -96,15 +96,15 @@ impl Store<'_> {
     /// Maps shared code that an earlier call stored.
     fn kept_shared(&self, name: &str) -> Option<Machine> {
         let is_there = self.folder.as_ref()?.holds(name);
-        is_there.then(|| self.map(name)).flatten().map(|component| Machine::new(component, true))
+        is_there.then(|| self.map(name)).flatten()
     }
 
     /// Stores shared code and maps it.
     fn keep_shared(&self, name: &str, code: &[u8]) -> Result<Machine> {
         if self.write(name, SHARED, code)
-            && let Some(component) = self.map(name)
+            && let Some(machine) = self.map(name)
         {
-            return Ok(Machine::new(component, true));
+            return Ok(machine);
         }
         // SAFETY: the code was compiled by this engine and has not left this process.
         Ok(Machine::new(unsafe { Component::deserialize(self.engine, code) }?, false))
