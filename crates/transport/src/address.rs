@@ -56,7 +56,7 @@ impl Address {
     ///
     /// # Errors
     ///
-    /// An [`AddressError`] that quotes the text and shows the valid form. Windows has no Unix sockets here.
+    /// An [`AddressError`] that quotes the text, without credentials, and shows the valid form. Windows has no Unix sockets here.
     pub fn parse(text: &str) -> Result<Self, AddressError> {
         if let Some(path) = text.strip_prefix("unix://") {
             return if cfg!(not(unix)) {
@@ -67,10 +67,10 @@ impl Address {
                 Err(AddressError::RelativeSocket(text.to_string()))
             };
         }
-        let Some(rest) = text.strip_prefix("http://") else { return Err(AddressError::Scheme(text.to_string())) };
+        let Some(rest) = text.strip_prefix("http://") else { return Err(AddressError::Scheme(shown(text))) };
         match host_and_port(rest.strip_suffix('/').unwrap_or(rest)) {
             Some((host, port)) => Ok(Self::Tcp { host: host.to_string(), port: port.unwrap_or(80) }),
-            None => Err(AddressError::Authority(text.to_string())),
+            None => Err(AddressError::Authority(shown(text))),
         }
     }
 }
@@ -83,6 +83,14 @@ impl fmt::Display for Address {
             Self::Unix(path) => write!(f, "unix://{}", path.display()),
             Self::InProcess(_) => f.write_str("the sidecar of this process"),
         }
+    }
+}
+
+/// The text for an error. The URL of a store in the place of an address has a password.
+fn shown(text: &str) -> String {
+    match (text.split_once("://"), text.rsplit_once('@')) {
+        (Some((scheme, rest)), Some((_, host))) if rest.contains('@') => format!("{scheme}://…@{host}"),
+        _ => text.to_string(),
     }
 }
 

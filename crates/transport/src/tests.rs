@@ -32,6 +32,9 @@ fn a_wrong_address_says_what_to_write() {
     {
         assert!(message(text).contains("must be http://host:port: credentials"), "{text}: {}", message(text));
     }
+    for text in ["http://me:secret@db", "postgres://me:s@cret@db/shop"] {
+        assert!(!message(text).contains("cret@") && message(text).contains("://…@db"), "{}", message(text));
+    }
     assert!(Sidecar::new("my db", Address::parse("http://db").unwrap()).is_err());
 }
 
