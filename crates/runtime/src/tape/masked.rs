@@ -2,7 +2,8 @@
 //!
 //! The values that a guest got are replaced by placeholders where they are masked, and wherever such a value comes back. The guest's
 //! outputs (its answer, its log and its calls) may contain them in any form, so they are not written: the request is replayed with the
-//! placeholders, and the outputs of the replay are written. When the replay takes another way, nothing is written at all. Last, the file is searched for every masked value.
+//! placeholders, and the outputs of the replay are written. When the replay takes another way, nothing is written at all. Last, the
+//! file is searched for every masked value.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,13 +13,16 @@ use memchr::memmem;
 use tenon_tape::{BEGIN, Event, Field, PIECE, Piece, Variable};
 
 use super::json::{Match, Pointer, matches_of};
-use super::masked_values::{MaskedValues, json, percent, unpercented};
+use super::masked_values::{MaskedValues, json, of_form, percent, unpercented};
 use super::placeholders::Placeholders;
 use super::signed::{Keys, Signed, token_parts};
 use crate::config::environment::is_secret;
 
 /// Headers that are masked in any case.
 const ALWAYS: [&str; 4] = ["authorization", "cookie", "proxy-authorization", "set-cookie"];
+
+/// Masked values times the bytes in which they are looked for, at most: they are looked for one after the other.
+const MOST_SEARCHED: u64 = 1 << 32;
 
 /// The headers and values to mask.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +44,9 @@ impl MaskList {
             names: Vec::new(),
         };
         for entry in entries {
-            if let Some(name) = entry.strip_prefix('?').filter(|name| !name.is_empty()) {
+            // As in `cli/src/project/config/masks.ts`.
+            let parameter = entry.strip_prefix('?').filter(|name| !name.is_empty() && !name.contains(['&', '=', '#']));
+            if let Some(name) = parameter {
                 list.parameters.insert(name.to_string());
                 continue;
             }
@@ -73,9 +79,10 @@ pub(crate) struct Masked {
     pub(crate) names: Vec<String>,
 }
 
-/// Masks the inputs of a request. The error is the reason why that cannot be done.
+/// Masks the inputs of a request, whose events have `size` bytes. The error is the reason why that cannot be done.
 pub(crate) fn mask(
     events: Vec<Event>,
+    size: usize,
     list: &MaskList,
     secrets: &[(String, String)],
     placeholders: &Placeholders,
@@ -97,6 +104,9 @@ pub(crate) fn mask(
     }
     let signed = masking.signed(&mut events);
     masking.places(&mut events)?;
+    if (masking.known.0.len() as u64).saturating_mul(size as u64) > MOST_SEARCHED {
+        return Err("it has too many masked values for its size");
+    }
     let hits = masking.hits;
     if hits > 0 && events.iter().any(is_packed) {
         return Err("an answer of a service is compressed, so it cannot be searched for masked values");
@@ -148,7 +158,7 @@ impl Masking<'_> {
                     if !self.list.pointers.is_empty() && has_encoding(&request.headers) {
                         return Err("the body of the request is compressed, so that it cannot be masked");
                     }
-                    self.query(&mut request.path);
+                    self.path(&mut request.path);
                     self.fields(&mut request.headers);
                     if let Some(body) = &mut request.body {
                         self.members(body, is_json)?;
@@ -175,6 +185,7 @@ impl Masking<'_> {
                 }
                 Event::Start(_, call) => {
                     let before = self.hits;
+                    self.path(&mut call.url);
                     self.fields(&mut call.headers);
                     if let Some(body) = &mut call.body {
                         let _ = self.members(body, false);
@@ -205,7 +216,14 @@ impl Masking<'_> {
     fn fields(&mut self, fields: &mut [Field]) {
         for (name, value) in fields {
             let lower = name.to_ascii_lowercase();
-            if !self.list.headers.contains(&lower) || value.is_empty() {
+            if value.is_empty() {
+                continue;
+            }
+            if !self.list.headers.contains(&lower) {
+                // A URL, as in `referer` and `location`.
+                if let Some(made) = self.query(value, b"&#> \"") {
+                    *value = made;
+                }
                 continue;
             }
             self.known.add(value);
@@ -228,29 +246,44 @@ impl Masking<'_> {
         }
     }
 
-    /// Masks parameters of the query.
-    fn query(&mut self, path: &mut String) {
-        let Some((before, query)) = path.split_once('?') else { return };
-        if self.list.parameters.is_empty() {
-            return;
+    /// Masks parameters of the query of a path or a URL.
+    fn path(&mut self, path: &mut String) {
+        if let Some(made) = self.query(path.as_bytes(), b"&") {
+            *path = String::from_utf8_lossy(&made).into_owned();
         }
-        let list = self.list;
-        let pairs = query.split('&').map(|pair| {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let plain = String::from_utf8_lossy(&unpercented(name.as_bytes())).into_owned();
-            if value.is_empty() || !list.parameters.contains(&plain) {
-                return pair.to_string();
-            }
-            let value = value.as_bytes();
-            self.known.add(value);
-            self.known.add(&unpercented(value));
-            self.names.insert(format!("?{plain}"));
-            self.hits += 1;
-            let made = self.token(value).unwrap_or_else(|| self.placeholders.of(value));
-            format!("{name}={}", String::from_utf8_lossy(&made))
-        });
-        let query: Vec<String> = pairs.collect();
-        *path = format!("{before}?{}", query.join("&"));
+    }
+
+    /// Masks parameters of a query, each of which ends before one of `ends`. None when the text has no query.
+    fn query(&mut self, text: &[u8], ends: &[u8]) -> Option<Vec<u8>> {
+        if self.list.parameters.is_empty() {
+            return None;
+        }
+        let start = text.iter().position(|byte| *byte == b'?')? + 1;
+        let mut made = text[..start].to_vec();
+        for part in text[start..].split_inclusive(|byte| ends.contains(byte)) {
+            let end = part.iter().position(|byte| ends.contains(byte)).unwrap_or(part.len());
+            let pair = &part[..end];
+            made.extend(self.parameter(pair).unwrap_or_else(|| pair.to_vec()));
+            made.extend_from_slice(&part[end..]);
+        }
+        Some(made)
+    }
+
+    /// Masks the value of a parameter. None when its name is not in the list.
+    fn parameter(&mut self, pair: &[u8]) -> Option<Vec<u8>> {
+        let at = pair.iter().position(|byte| *byte == b'=')?;
+        let (name, value) = (&pair[..at], &pair[at + 1..]);
+        let plain = String::from_utf8_lossy(&of_form(name)).into_owned();
+        if value.is_empty() || !self.list.parameters.contains(&plain) {
+            return None;
+        }
+        self.known.add(value);
+        self.known.add(&unpercented(value));
+        self.known.add(&of_form(value));
+        self.names.insert(format!("?{plain}"));
+        self.hits += 1;
+        let made = self.token(value).unwrap_or_else(|| self.placeholders.of(value));
+        Some([name, b"=", &made].concat())
     }
 
     /// `scheme token`; that of `Basic` is a name and a password in base 64.
@@ -280,6 +313,10 @@ impl Masking<'_> {
         let [head, claims, signature] = token_parts(token)?;
         let mut plain = URL_SAFE_NO_PAD.decode(claims).ok()?;
         let Some(signer) = self.keys.signer(signature, &[head, b".", claims]) else {
+            // Claims are an object (RFC 7519, section 7.2). Other content has no members to mask.
+            if !plain.starts_with(b"{") {
+                return None;
+            }
             // Somebody else's, or a forged one: it keeps its form, so that the guest comes as far.
             let pointers = [Pointer::parse("/*")?];
             self.members_at(&mut plain, true, &pointers).ok()?;
@@ -319,7 +356,10 @@ impl Masking<'_> {
 
     /// One cookie: its name stays.
     fn pair(&mut self, pair: &[u8]) -> Vec<u8> {
-        let Some(at) = pair.iter().position(|byte| *byte == b'=') else { return self.placeholders.of(pair) };
+        let Some(at) = pair.iter().position(|byte| *byte == b'=') else {
+            self.known.add(pair.trim_ascii());
+            return self.placeholders.of(pair);
+        };
         let (name, value) = (&pair[..=at], &pair[at + 1..]);
         // As a guest reads it: without quotes, and percent-decoded.
         let inner = value.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\""));

@@ -16,7 +16,7 @@ fn list(entries: &[&str]) -> MaskList {
 }
 
 fn masked(events: Vec<Event>, entries: &[&str], secrets: &[(String, String)]) -> Result<Masked, &'static str> {
-    mask(events, &list(entries), secrets, &Placeholders::new([1; 32]))
+    mask(events, 1024, &list(entries), secrets, &Placeholders::new([1; 32]))
 }
 
 fn request(method: &str, headers: Vec<Field>, body: &str) -> Event {
@@ -43,9 +43,9 @@ fn bytes(events: &[Event]) -> String {
 }
 
 #[test]
-fn entries_are_names_of_headers_and_pointers() {
+fn entries_are_names_of_headers_pointers_and_parameters() {
     assert!(MaskList::parse(&["x-key".to_string(), "#/a/b".to_string()]).is_ok());
-    for wrong in ["", "a b", "#", "#a", "?", "x\u{e9}"] {
+    for wrong in ["", "a b", "#", "#a", "?", "?a=b", "x\u{e9}"] {
         assert_eq!(MaskList::parse(&[wrong.to_string()]), Err(wrong.to_string()));
     }
 }
@@ -150,6 +150,16 @@ fn parameters_of_queries_are_masked() {
     let Event::Enter(Request { path, .. }) = &events[0] else { panic!() };
     assert!(path.starts_with("/orders?page=2&to%6ben=") && path.contains("&token=%2F"), "{path}");
     assert!(path.ends_with("&token") && !known.is_in(bytes(&events).as_bytes()) && names == ["?token"], "{path}");
+
+    // In other requests, calls and answers, and as a service repeats it.
+    let mut asked = request("GET", vec![field("referer", "https://a/?token=canary3-1234#x")], "");
+    let Event::Enter(Request { path, .. }) = &mut asked else { panic!() };
+    *path = "/?token=canary+four+5678".to_string();
+    let call = Call { url: "https://a/?token=canary5-1234&b=c".into(), ..Call::default() };
+    let answer = Response { status: 302, headers: vec![field("location", "/?token=canary6-1234")], body: None };
+    let all = vec![asked, Event::Start(1, call), taken(Vec::new(), "canary four 5678"), Event::Leave(answer)];
+    let Masked { events, known, has_outputs, .. } = masked(all, &["?token"], &[]).unwrap();
+    assert!(has_outputs && !text(&events).contains("canary") && !known.is_in(bytes(&events).as_bytes()), "{events:?}");
 }
 
 #[test]
@@ -305,4 +315,31 @@ fn what_a_secret_has_signed_is_signed_with_its_placeholder() {
     let own: serde_json::Value = serde_json::from_slice(&own).unwrap();
     assert!(parts[0] == base64url(head) && own["exp"].is_u64() && own["card"] != "4111222233334444", "{own}");
     assert!(parts[2] != base64url([7; 32]) && !known.is_in(made.as_bytes()));
+    let text = base64url(r#""canary-text""#);
+    let forged = format!("Bearer {}.{text}.{}", base64url(head), base64url([7; 32]));
+    let events = vec![request("GET", vec![field("authorization", &forged)], "")];
+    let Masked { events, .. } = masked(events, &[], &secrets).unwrap();
+    assert!(!bytes(&events).contains(&text), "{events:?}");
+}
+
+#[test]
+fn more_masked_values_than_can_be_looked_for_are_refused() {
+    let values: Vec<_> = (10_000_000..10_001_000).collect();
+    let events = || vec![request("POST", Vec::new(), &format!("{{\"card\":{values:?}}}"))];
+    let of_size = |size: usize| mask(events(), size, &list(&["#/card"]), &[], &Placeholders::new([1; 32])).is_ok();
+    assert!(of_size(4 << 20) && !of_size(5 << 20));
+}
+
+#[test]
+fn a_credential_beside_a_signature_stays_masked() {
+    let key = "the key of the tokens";
+    let mac = hex::encode(signature(key.as_bytes(), "hello"));
+    let value = format!("HMAC session=canary-session-1,pin=4711,t=1764218700,sig={mac}");
+    let events = vec![request("POST", vec![field("authorization", &value)], "hello")];
+    let secrets = [("TENON_SECRET_A".to_string(), key.to_string())];
+    let Masked { events, .. } = masked(events, &[], &secrets).unwrap();
+    let Event::Enter(Request { headers, .. }) = &events[0] else { panic!() };
+    let made = String::from_utf8(headers[0].1.clone()).unwrap();
+    assert!(made.starts_with("HMAC ") && made.contains(",t=1764218700,sig=") && !made.contains(&mac), "{made}");
+    assert!(!made.contains("canary") && !made.contains("4711"), "{made}");
 }

@@ -141,6 +141,12 @@ fn escaped(bytes: &[u8]) -> (Vec<u8>, usize) {
     (vec![plain], bytes.len().min(2))
 }
 
+/// The value of a form's field or of a parameter, where `+` is a space.
+pub(super) fn of_form(bytes: &[u8]) -> Vec<u8> {
+    let spaced: Vec<u8> = bytes.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
+    unpercented(&spaced)
+}
+
 /// The bytes without percent-encoding.
 pub(super) fn unpercented(bytes: &[u8]) -> Vec<u8> {
     let mut made = Vec::with_capacity(bytes.len());

@@ -152,7 +152,7 @@ impl Player {
     pub(super) fn fail(&self, what: &str) {
         let mut play = locked(&self.0);
         if play.ended.is_none() {
-            let mut difference = difference(play.at, play.events.front(), None, play.last.clone());
+            let mut difference = play.difference(None);
             difference.replayed = what.to_string();
             play.ended = Some(Ended::Differs(Box::new(difference)));
         }
@@ -475,14 +475,20 @@ impl Play {
     }
 
     fn differ(&mut self, replayed: Option<Event>) {
-        let mut difference = difference(self.at, self.events.front(), replayed.as_ref(), self.last.clone());
+        let mut difference = self.difference(replayed.as_ref());
         difference.place.clone_from(&self.place);
+        self.ended = Some(Ended::Differs(Box::new(difference)));
+    }
+
+    /// The difference between the next recorded event and another one.
+    fn difference(&self, replayed: Option<&Event>) -> Difference {
+        let mut difference = difference(self.at, self.events.front(), replayed, self.last.clone());
         if matches!(self.mode, Mode::Masking(..)) {
             // Recorded answers and calls still have masked values, and the log of the server gets this.
             difference.recorded = bare(self.events.front());
-            difference.replayed = bare(replayed.as_ref());
+            difference.replayed = bare(replayed);
         }
-        self.ended = Some(Ended::Differs(Box::new(difference)));
+        difference
     }
 }
 

@@ -273,7 +273,7 @@ impl Sink {
         let Finished { module, mut meta, events: bytes, claimed } = finished;
         let events = Encoder::decode(&bytes).map_err(|_| "its events cannot be read")?;
         let Masked { events, known, is_tainted, has_outputs, names } =
-            mask(events, &self.list, &module.shared_state.environment, &self.placeholders)?;
+            mask(events, bytes.len(), &self.list, &module.shared_state.environment, &self.placeholders)?;
         meta.masked = names;
         if !is_tainted {
             return Ok(Some(Encoded { meta, events: bytes, known, claimed }));
