@@ -26,7 +26,7 @@ export const building = [...vitest, "--passWithNoTests", "-t", "none of them", .
 
 /** Returns the arguments and variables of Node that run suites. Other servers than Tenon's, and components with another engine, are left out. */
 export function running(names = suites) {
-  const ours = "^(?!.*(?:jco serve|wasmtime serve|made by componentize-js))";
+  const ours = "^(?!.*(?:jco serve|wasmtime serve|made by componentize-js|whoever made the component))";
   return {
     args: [...vitest, "-t", ours, ...files(names)],
     env: { CI: "true", TENON_LEAVE_OUT: "wasmtime", NO_COLOR: "1" },
