@@ -8,21 +8,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use memchr::memmem;
 use tenon_tape::{BEGIN, Event, Field, PIECE, Piece, Variable};
 
 use super::json::{Match, Pointer, matches_of};
 use super::masked_values::{MaskedValues, json, of_form, percent, unpercented};
 use super::placeholders::Placeholders;
-use super::signed::{Keys, Signed, token_parts};
+use super::signed::{KEYS as LENIENT, Keys, Signed, is_time, signature_bytes, token_parts};
 use crate::config::environment::is_secret;
 
 /// Headers that are masked in any case.
 const ALWAYS: [&str; 4] = ["authorization", "cookie", "proxy-authorization", "set-cookie"];
 
 /// Masked values times the bytes in which they are looked for, at most: they are looked for one after the other.
-const MOST_SEARCHED: u64 = 1 << 32;
+pub(super) const MOST_SEARCHED: u64 = 1 << 32;
 
 /// The headers and values to mask.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,21 +102,27 @@ pub(crate) fn mask(
     for value in of_guest {
         masking.known.add(value.as_bytes());
     }
-    let signed = masking.signed(&mut events);
-    masking.places(&mut events)?;
+    let signed = masking.signed(&mut events)?;
+    let bodies = bodies(&events);
+    masking.places(&mut events, &bodies)?;
     if (masking.known.0.len() as u64).saturating_mul(size as u64) > MOST_SEARCHED {
         return Err("it has too many masked values for its size");
     }
     let hits = masking.hits;
-    if hits > 0 && events.iter().any(is_packed) {
+    if (hits > 0 || !list.pointers.is_empty()) && events.iter().any(is_packed) {
         return Err("an answer of a service is compressed, so it cannot be searched for masked values");
     }
-    let is_found = masking.wherever(&mut events);
+    let is_found = masking.wherever(&mut events, &bodies);
     if let Some(signed) = signed {
         let body = incoming(&mut events);
         if let Some(Event::Enter(request)) = events.first_mut() {
-            signed.again(&keys, placeholders, &mut request.headers, &body);
+            signed.again(placeholders, &mut request.headers, &body);
         }
+    }
+    // In an encoding, whose digits two pieces may share. The file is searched for those of one piece.
+    let mut pieces = bodies.iter().filter(|body| body.at.len() > 1);
+    if pieces.any(|body| masking.known.is_in(&joined(&mut events, &body.at))) {
+        return Err("a masked value is in the pieces of a body");
     }
     let Masking { known, names, has_outputs, .. } = masking;
     let is_tainted = hits > 0 || is_found;
@@ -134,45 +140,40 @@ struct Masking<'a> {
     hits: usize,
 }
 
-impl Masking<'_> {
+impl<'a> Masking<'a> {
     /// The request as its sender may have signed it.
-    fn signed(&self, events: &mut [Event]) -> Option<Signed> {
-        let Some(Event::Enter(request)) = events.first() else { return None };
+    fn signed(&mut self, events: &mut [Event]) -> Result<Option<Signed<'a>>, &'static str> {
+        let Some(Event::Enter(request)) = events.first() else { return Ok(None) };
+        if self.keys.is_empty() {
+            return Ok(None);
+        }
         let headers = request.headers.clone();
-        if self.keys.is_empty() { None } else { Signed::new(&headers, || incoming(events)) }
+        let signed = Signed::new(self.keys, &headers, || incoming(events))?;
+        for signature in signed.iter().flat_map(Signed::verified) {
+            self.signature(signature);
+        }
+        Ok(signed)
+    }
+
+    /// Learns a signature that verifies with a real secret, so it is a credential wherever it is repeated.
+    fn signature(&mut self, text: &[u8]) {
+        self.known.add(text);
+        signature_bytes(text).for_each(|bytes| self.known.add(&bytes));
     }
 
     /// Masks headers, members and secrets in their places, and learns their values.
-    fn places(&mut self, events: &mut [Event]) -> Result<(), &'static str> {
-        // The body of an upload comes in pieces, and so does that of a streamed call.
-        let mut uploaded = Vec::new();
-        let mut read: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-        for (at, event) in events.iter_mut().enumerate() {
+    fn places(&mut self, events: &mut [Event], bodies: &[Body]) -> Result<(), &'static str> {
+        for event in events.iter_mut() {
             match event {
-                Event::Enter(request) if request.method == PIECE => uploaded.push(at),
                 Event::Enter(request) => {
-                    if request.method.starts_with(BEGIN) || !request.method.starts_with(':') {
-                        uploaded.clear();
-                    }
-                    let is_json = says_json(&request.headers);
                     if !self.list.pointers.is_empty() && has_encoding(&request.headers) {
                         return Err("the body of the request is compressed, so that it cannot be masked");
                     }
                     self.path(&mut request.path);
                     self.fields(&mut request.headers);
-                    if let Some(body) = &mut request.body {
-                        self.members(body, is_json)?;
-                    }
                 }
                 Event::Environment(variables) => variables.iter_mut().for_each(|variable| self.variable(variable)),
-                Event::Take(Some((_, Ok(response)))) => {
-                    let is_json = says_json(&response.headers);
-                    self.fields(&mut response.headers);
-                    if let Some(body) = &mut response.body {
-                        self.members(body, is_json)?;
-                    }
-                }
-                Event::Read(call, Piece::Bytes(_)) => read.entry(*call).or_default().push(at),
+                Event::Take(Some((_, Ok(response)))) => self.fields(&mut response.headers),
                 Event::Leave(response) => {
                     // It is made again; only the values are learned.
                     let before = self.hits;
@@ -195,9 +196,12 @@ impl Masking<'_> {
                 _ => {}
             }
         }
-        self.pieces(events, &uploaded)?;
-        for at in read.into_values() {
-            self.pieces(events, &at)?;
+        if !self.list.pointers.is_empty() {
+            for body in bodies {
+                let mut whole = joined(events, &body.at);
+                self.members(&mut whole, body.is_json)?;
+                split(&whole, events, &body.at);
+            }
         }
         Ok(())
     }
@@ -227,6 +231,9 @@ impl Masking<'_> {
                 continue;
             }
             self.known.add(value);
+            if !lower.ends_with("cookie") {
+                quoted_values(value).for_each(|part| self.known.add(part));
+            }
             *value = match lower.as_str() {
                 "authorization" | "proxy-authorization" => self.credentials(value),
                 "cookie" => {
@@ -288,18 +295,27 @@ impl Masking<'_> {
 
     /// `scheme token`; that of `Basic` is a name and a password in base 64.
     fn credentials(&mut self, value: &[u8]) -> Vec<u8> {
-        let Some(space) = value.iter().position(|byte| *byte == b' ') else {
+        let Some(space) = value.iter().position(u8::is_ascii_whitespace) else {
             return self.token(value).unwrap_or_else(|| self.placeholders.of(value));
         };
-        let (scheme, token) = (&value[..=space], &value[space + 1..]);
+        let spaces = value[space..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        let (scheme, token) = value.split_at(space + spaces);
         self.known.add(token);
+        self.known.add(token.trim_ascii_end());
         let mut made = scheme.to_vec();
-        if scheme.eq_ignore_ascii_case(b"basic ") {
-            for alphabet in [STANDARD, URL_SAFE, STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
-                let Ok(plain) = alphabet.decode(token) else { continue };
+        if scheme.trim_ascii_end().eq_ignore_ascii_case(b"basic") {
+            let text: Vec<u8> = token.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
+            let digits = text.iter().position(|byte| *byte == b'=').unwrap_or(text.len());
+            for (lenient, alphabet) in LENIENT.iter().zip([STANDARD_NO_PAD, URL_SAFE_NO_PAD]) {
+                let Ok(plain) = lenient.decode(&text[..digits]) else { continue };
                 self.known.add(&plain);
                 plain.split(|byte| *byte == b':').for_each(|part| self.known.add(part));
+                // A password may have colons.
+                if let Some(at) = plain.iter().position(|byte| *byte == b':') {
+                    self.known.add(&plain[at + 1..]);
+                }
                 made.extend(alphabet.encode(self.placeholders.of(&plain)).into_bytes());
+                made.extend_from_slice(&text[digits..]);
                 return made;
             }
         }
@@ -329,6 +345,7 @@ impl Masking<'_> {
             return Some([head, &claims, &made].join(&b'.'));
         };
         self.members(&mut plain, true).ok()?;
+        self.signature(signature);
         let claims = URL_SAFE_NO_PAD.encode(plain).into_bytes();
         let signature = signer.sign(&[head, b".", &claims]);
         Some([head, &claims, &signature].join(&b'.'))
@@ -347,6 +364,7 @@ impl Masking<'_> {
         let made = self.placeholders.of(&value[mark.len()..]);
         self.known.add(&value[mark.len()..]);
         self.known.add(&plain);
+        self.signature(&signature);
         let other = unpercented(&made);
         let signature = if at == 0 { signer.sign(&[&other]) } else { signer.sign(&[name, &other]) };
         let is_escaped = text[dot..].contains(&b'%');
@@ -386,8 +404,14 @@ impl Masking<'_> {
         if pointers.is_empty() || body.is_empty() {
             return Ok(());
         }
+        // A byte order mark, which decoders leave out.
+        let mark = if body.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        let body = &mut body[mark..];
         let Some(found) = matches_of(body, pointers) else {
-            let begins_like_json = body.trim_ascii_start().first().is_some_and(|byte| matches!(byte, b'{' | b'['));
+            // Or like a text in UTF-16.
+            let begins_like_json = body.trim_ascii_start().first().is_some_and(|byte| matches!(byte, b'{' | b'['))
+                || body.starts_with(b"\xff\xfe")
+                || body.starts_with(b"\xfe\xff");
             return if is_json || begins_like_json { Err("a body that must be masked is not JSON") } else { Ok(()) };
         };
         for each in found {
@@ -422,19 +446,8 @@ impl Masking<'_> {
         Ok(())
     }
 
-    /// Masks members of a body that came in pieces.
-    fn pieces(&mut self, events: &mut [Event], at: &[usize]) -> Result<(), &'static str> {
-        if at.is_empty() || self.list.pointers.is_empty() {
-            return Ok(());
-        }
-        let mut whole = joined(events, at);
-        self.members(&mut whole, false)?;
-        split(&whole, events, at);
-        Ok(())
-    }
-
     /// Replaces known values wherever they are in what the guest has got. Returns whether there was one.
-    fn wherever(&self, events: &mut [Event]) -> bool {
+    fn wherever(&self, events: &mut [Event], bodies: &[Body]) -> bool {
         let mut values: Vec<_> = self.known.0.iter().collect();
         // A value may contain another one.
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
@@ -452,20 +465,30 @@ impl Masking<'_> {
                     is_found = true;
                 }
             }
+            // In small letters, in capital letters, or mixed.
+            let mut lower = bytes.to_ascii_lowercase();
+            for (value, made) in &pairs {
+                let value = value.to_ascii_lowercase();
+                let mut from = 0;
+                while let Some(at) = memmem::find(&lower[from..], &value) {
+                    let range = from + at..from + at + value.len();
+                    for (byte, made) in bytes[range.clone()].iter_mut().zip(made) {
+                        let is_capital = byte.is_ascii_uppercase();
+                        *byte = if is_capital { made.to_ascii_uppercase() } else { made.to_ascii_lowercase() };
+                    }
+                    lower[range.clone()].copy_from_slice(&bytes[range.clone()].to_ascii_lowercase());
+                    from = range.end;
+                    is_found = true;
+                }
+            }
         };
-        let mut parts: BTreeMap<Option<u32>, Vec<usize>> = BTreeMap::new();
-        for (at, event) in events.iter_mut().enumerate() {
+        for event in events.iter_mut() {
             match event {
                 Event::Enter(request) => {
                     let mut path = std::mem::take(&mut request.path).into_bytes();
                     apply(&mut path);
                     request.path = String::from_utf8_lossy(&path).into_owned();
                     request.headers.iter_mut().for_each(|(_, value)| apply(value));
-                    if request.method == PIECE {
-                        parts.entry(None).or_default().push(at);
-                    } else if let Some(body) = &mut request.body {
-                        apply(body);
-                    }
                 }
                 Event::Environment(variables) => {
                     for variable in variables.iter_mut().filter(|variable| !variable.is_secret) {
@@ -476,14 +499,12 @@ impl Masking<'_> {
                 }
                 Event::Take(Some((_, Ok(response)))) => {
                     response.headers.iter_mut().for_each(|(_, value)| apply(value));
-                    response.body.iter_mut().for_each(&mut apply);
                 }
                 Event::Take(Some((_, Err(failure)))) | Event::Read(_, Piece::Failed(failure)) => {
                     let mut detail = std::mem::take(&mut failure.detail).into_bytes();
                     apply(&mut detail);
                     failure.detail = String::from_utf8_lossy(&detail).into_owned();
                 }
-                Event::Read(call, Piece::Bytes(_)) => parts.entry(Some(*call)).or_default().push(at),
                 // The guest's own: whether it is tainted has to be known.
                 Event::Leave(response) => {
                     response.headers.iter_mut().for_each(|(_, value)| apply(value));
@@ -500,10 +521,10 @@ impl Masking<'_> {
                 _ => {}
             }
         }
-        for at in parts.into_values() {
-            let mut whole = joined(events, &at);
+        for body in bodies {
+            let mut whole = joined(events, &body.at);
             apply(&mut whole);
-            split(&whole, events, &at);
+            split(&whole, events, &body.at);
         }
         is_found
     }
@@ -520,6 +541,72 @@ impl Masking<'_> {
         }
         pairs
     }
+}
+
+/// A body that a guest got, of a request or of an answer.
+pub(super) struct Body {
+    /// Its events: several when it came in pieces.
+    at: Vec<usize>,
+    is_json: bool,
+}
+
+impl Body {
+    /// All of it.
+    pub(super) fn whole(&self, events: &mut [Event]) -> Vec<u8> {
+        joined(events, &self.at)
+    }
+}
+
+/// The bodies that a guest got.
+pub(super) fn bodies(events: &[Event]) -> Vec<Body> {
+    let mut bodies: Vec<Body> = Vec::new();
+    let mut uploaded = None;
+    let mut answers = BTreeMap::new();
+    for (at, event) in events.iter().enumerate() {
+        let (open, headers) = match event {
+            Event::Enter(request) if request.method == PIECE => (uploaded, &[][..]),
+            Event::Enter(request) => {
+                if request.method.starts_with(BEGIN) || !request.method.starts_with(':') {
+                    uploaded = Some(bodies.len());
+                }
+                (None, &request.headers[..])
+            }
+            // The beginning of a streamed answer is in it as well.
+            Event::Take(Some((call, Ok(response)))) => {
+                answers.insert(*call, bodies.len());
+                (None, &response.headers[..])
+            }
+            Event::Read(call, Piece::Bytes(_)) => (answers.get(call).copied(), &[][..]),
+            _ => continue,
+        };
+        match open {
+            Some(body) => bodies[body].at.push(at),
+            None => bodies.push(Body { at: vec![at], is_json: says_json(headers) }),
+        }
+        if let Event::Read(call, _) = event {
+            answers.entry(*call).or_insert(bodies.len() - 1);
+        }
+    }
+    bodies
+}
+
+/// The values of parameters such as `key="…"`, but for those that say what is signed.
+fn quoted_values(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    const OPEN: [&[u8]; 5] = [b"algorithm", b"headers", b"realm", b"signedheaders", b"uri"];
+    let is_end = |byte: &u8| matches!(byte, b',' | b';' | b'&') || byte.is_ascii_whitespace();
+    memchr::memchr_iter(b'=', text).filter_map(move |at| {
+        let name = text[..at].rsplit(|byte| is_end(byte)).next().unwrap_or_default();
+        if OPEN.iter().any(|open| open.eq_ignore_ascii_case(name)) {
+            return None;
+        }
+        let value = &text[at + 1..];
+        let value = match value.strip_prefix(b"\"") {
+            Some(inner) => inner.split(|byte| *byte == b'"').next(),
+            None => value.split(is_end).next(),
+        };
+        // A time is no secret, and other headers may have it.
+        value.filter(|value| !is_time(value))
+    })
 }
 
 /// The body of the request, which may have come in pieces.
@@ -555,6 +642,7 @@ fn says_json(headers: &[Field]) -> bool {
 fn bytes(event: &mut Event) -> Option<&mut Vec<u8>> {
     match event {
         Event::Enter(request) => request.body.as_mut(),
+        Event::Take(Some((_, Ok(response)))) => response.body.as_mut(),
         Event::Read(_, Piece::Bytes(bytes)) => Some(bytes),
         _ => None,
     }

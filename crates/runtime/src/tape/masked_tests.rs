@@ -343,3 +343,149 @@ fn a_credential_beside_a_signature_stays_masked() {
     assert!(made.starts_with("HMAC ") && made.contains(",t=1764218700,sig=") && !made.contains(&mac), "{made}");
     assert!(!made.contains("canary") && !made.contains("4711"), "{made}");
 }
+
+fn secret(value: &str) -> Vec<(String, String)> {
+    vec![("TENON_SECRET_A".to_string(), value.to_string())]
+}
+
+fn read(piece: &str) -> Event {
+    Event::Read(1, Piece::Bytes(piece.as_bytes().to_vec()))
+}
+
+#[test]
+fn the_beginning_of_a_streamed_answer_belongs_to_its_pieces() {
+    let secrets = secret("canary-0123456789");
+    let events = vec![taken(Vec::new(), "a canary-01"), read("23456"), read("789!")];
+    let Masked { events, is_tainted, .. } = masked(events, &[], &secrets).unwrap();
+    let whole = bodies(&events)[0].whole(&mut events.clone());
+    assert!(is_tainted && whole.starts_with(b"a ") && whole.ends_with(b"!") && whole.len() == 20, "{events:?}");
+    assert!(memchr::memmem::find(&whole, b"canary").is_none() && !text(&events).contains("23456"), "{events:?}");
+    // In digits, which nothing replaces.
+    let digits = hex::encode("canary-0123456789");
+    let events = vec![taken(Vec::new(), &digits[..15]), read(&digits[15..])];
+    assert_eq!(masked(events, &[], &secrets).err(), Some("a masked value is in the pieces of a body"));
+    // A member, and JSON that only its type tells.
+    let json = vec![field("content-type", "application/json")];
+    let events = vec![taken(json.clone(), r#"{"key":"can"#), read("ary-7"), read(r#""}"#)];
+    let Masked { events, known, .. } = masked(events, &["#/key"], &[]).unwrap();
+    assert!(!text(&events).contains("ary-7") && known.is_in(b"Canary-7"), "{events:?}");
+    let broken = || vec![taken(json.clone(), "\"key\": "), read("\"canary-7\"")];
+    assert!(masked(broken(), &["#/key"], &[]).is_err() && masked(broken(), &[], &[]).is_ok());
+    let upload = vec![request(":begin POST", json, ""), request(":piece", Vec::new(), "\"key\":1")];
+    assert!(masked(upload, &["#/key"], &[]).is_err());
+}
+
+#[test]
+fn a_signature_that_verifies_is_masked_wherever_it_is_repeated() {
+    let secrets = secret("the key of the tokens");
+    let key = secrets[0].1.as_bytes();
+    let signed = format!("{}.{}", base64url(r#"{"alg":"HS256"}"#), base64url(r#"{"sub":"Ada"}"#));
+    let token = base64url(signature(key, &signed));
+    let cookie = base64url(signature(key, "canary-session"));
+    let webhook = hex::encode(signature(key, "hello"));
+    let headers = vec![
+        field("authorization", &format!("Bearer {signed}.{token}")),
+        field("cookie", &format!("sid=canary-session.{cookie}")),
+        field("x-hub-signature-256", &format!("sha256={webhook}")),
+    ];
+    for repeated in [token, cookie, webhook.clone()] {
+        let events = vec![request("POST", headers.clone(), "hello"), taken(Vec::new(), &format!("<{repeated}>"))];
+        let Masked { events, known, is_tainted, .. } = masked(events, &[], &secrets).unwrap();
+        assert!(is_tainted && !text(&events).contains(&repeated), "{events:?}");
+        assert!(known.is_in(repeated.as_bytes()) && !known.is_in(bytes(&events).as_bytes()));
+    }
+    use base64::Engine as _;
+    let Masked { known, .. } = masked(vec![request("POST", headers, "hello")], &[], &secrets).unwrap();
+    let other = base64::engine::general_purpose::STANDARD.encode(hex::decode(&webhook).unwrap());
+    assert!(known.is_in(other.as_bytes()), "in another encoding");
+
+    // After many others, and after too many.
+    for (others, is_ok) in [(15, true), (16, false)] {
+        let others: String = (0..others).map(|n| format!("v1={},", format!("{n:x}").repeat(64))).collect();
+        let header = field("stripe-signature", &format!("{others}v1={webhook}"));
+        match masked(vec![request("POST", vec![header], "hello")], &[], &secrets) {
+            Ok(Masked { events, .. }) => assert!(is_ok && !text(&events).contains(&webhook), "{events:?}"),
+            Err(why) => assert!(!is_ok && why == "it may have more signatures than can be verified"),
+        }
+    }
+}
+
+#[test]
+fn values_are_known_as_a_guest_reads_them() {
+    use base64::Engine as _;
+    let engine = base64::engine::general_purpose::STANDARD;
+    let basic = |text: &str| format!("Basic  {}", engine.encode(text));
+    for (name, value, read) in [
+        ("authorization", "Bearer\tcanary-0123456789".to_string(), "canary-0123456789"),
+        ("authorization", "Bearer \t canary-0123456789 ".to_string(), "canary-0123456789"),
+        ("authorization", r#"Signature id="a",key="canary, 0123""#.to_string(), "canary, 0123"),
+        ("authorization", "HMAC apikey=canary-0123456789, sig=abc".to_string(), "canary-0123456789"),
+        ("x-auth", "key=canary-0123456789;sig=abc".to_string(), "canary-0123456789"),
+        ("authorization", basic("ada:pa:ss:wo:rd:12"), "pa:ss:wo:rd:12"),
+        ("authorization", basic("ada:canary-1").trim_end_matches('=').to_string(), "canary-1"),
+        ("proxy-authorization", basic("ada:canary-12").replace("Y2Fu", "Y2 Fu"), "canary-12"),
+    ] {
+        let events = vec![request("GET", vec![field(name, &value)], ""), taken(Vec::new(), &format!("has {read}."))];
+        let Masked { events, known, .. } = masked(events, &["x-auth"], &[]).unwrap();
+        assert!(!text(&events).contains(read) && known.is_in(read.as_bytes()), "{value}: {events:?}");
+        let Event::Enter(Request { headers, .. }) = &events[0] else { panic!() };
+        let made = String::from_utf8_lossy(&headers[0].1);
+        assert!(
+            value.starts_with("key") || made.split_whitespace().next() == value.split_whitespace().next(),
+            "{made}"
+        );
+    }
+    // The path is no secret, although a digest names it.
+    let value = r#"Digest uri="/orders/list", response="0123456789abcdef""#;
+    let Masked { known, .. } = masked(vec![request("GET", vec![field("authorization", value)], "")], &[], &[]).unwrap();
+    assert!(known.is_in(b"0123456789ABCDEF") && !known.is_in(b"GET /orders/list"));
+}
+
+#[test]
+fn a_value_is_replaced_whatever_its_letters() {
+    let events = vec![
+        request("GET", vec![field("authorization", "Bearer GuE4PSEF2yZX")], ""),
+        taken(Vec::new(), "gUe4psef2Yzx GUE4PSEF2YZX gue4psef2yzx GuE4PSEF2yZX"),
+    ];
+    let Masked { events, known, .. } = masked(events, &[], &[]).unwrap();
+    let Event::Take(Some((_, Ok(Response { body: Some(body), .. })))) = &events[1] else { panic!() };
+    let made: Vec<_> = std::str::from_utf8(body).unwrap().split(' ').collect();
+    assert!(!known.is_in(body), "{made:?}");
+    assert_eq!([made[3].to_ascii_uppercase(), made[3].to_ascii_lowercase()], [made[1], made[2]]);
+    let swapped = |c: char| if c.is_ascii_uppercase() { c.to_ascii_lowercase() } else { c.to_ascii_uppercase() };
+    assert_eq!(made[0], made[3].chars().map(swapped).collect::<String>());
+    let wide: Vec<u8> = "GuE4PSEF2yZX".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    assert!(known.is_in(&wide));
+}
+
+#[test]
+fn members_are_masked_after_a_byte_order_mark() {
+    let body = "\u{feff}{\"card\":\"4999111122225555\"}";
+    let Masked { events, .. } = masked(vec![request("POST", Vec::new(), body)], &["#/card"], &[]).unwrap();
+    assert!(text(&events).contains("\u{feff}") && !text(&events).contains("4999111122225555"), "{events:?}");
+    let Event::Enter(mut wide) = request("POST", Vec::new(), "") else { panic!() };
+    wide.body = Some(body.encode_utf16().flat_map(u16::to_le_bytes).collect());
+    assert!(masked(vec![Event::Enter(wide)], &["#/card"], &[]).is_err());
+    let packed = vec![field("content-encoding", "gzip")];
+    assert!(masked(vec![request("GET", Vec::new(), ""), taken(packed, "..")], &["#/card"], &[]).is_err());
+}
+
+#[test]
+fn a_word_that_a_guest_derived_and_a_service_repeats_is_refused() {
+    let reason = |recorded: &str, replayed: &str, answer: &[Event]| {
+        let of = |body: &str| {
+            let call = Call { body: Some(body.as_bytes().to_vec()), ..Call::default() };
+            let start = [request("GET", Vec::new(), ""), Event::Start(1, call)];
+            start.into_iter().chain(answer.iter().cloned()).collect::<Vec<_>>()
+        };
+        super::derived::reason(&of(recorded), &mut of(replayed), &super::masked_values::MaskedValues::default())
+    };
+    let repeats = [taken(Vec::new(), r#"{"pan":"x41111111"#), read(r#"22223333"}"#)];
+    let (card, other) = ("pan 4111111122223333", "pan 5222111122223333");
+    assert!(reason(card, other, &repeats).is_some());
+    // The same with placeholders as without them, so it is of no secret, or repeated nowhere.
+    assert!(reason(card, card, &repeats).is_none());
+    assert!(reason(card, other, &[taken(Vec::new(), "a card 1111222233")]).is_none());
+    let header = [taken(vec![field("location", "/?of=4111111122223333")], "")];
+    assert!(reason(card, other, &header).is_some());
+}

@@ -27,11 +27,14 @@ impl MaskedValues {
 
     /// Returns whether bytes contain one of the values, as it is or in a usual encoding.
     pub(crate) fn is_in(&self, bytes: &[u8]) -> bool {
-        let forms: Vec<_> = self.0.iter().flat_map(|value| forms(value)).collect();
+        let forms: BTreeSet<_> = self.0.iter().flat_map(|value| forms(value)).collect();
         if forms.is_empty() {
             return false;
         }
-        let has_one = |bytes: &[u8]| forms.iter().any(|form| memmem::find(bytes, form).is_some());
+        let has_one = |bytes: &[u8]| {
+            let lower = bytes.to_ascii_lowercase();
+            forms.iter().any(|form| memmem::find(&lower, form).is_some())
+        };
         if has_one(bytes) {
             return true;
         }
@@ -43,13 +46,18 @@ impl MaskedValues {
     }
 }
 
-/// The forms in which a value may occur: as it is, in a JSON string, percent-encoded, in hexadecimal digits, and in base 64 at each
-/// of its three offsets.
+/// The forms in which a value may occur, in small letters: as it is, in a JSON string, percent-encoded, in hexadecimal digits, in
+/// UTF-16, and in base 64 at each of its three offsets.
 fn forms(value: &[u8]) -> Vec<Vec<u8>> {
-    let mut forms = vec![value.to_vec(), value.to_ascii_lowercase(), value.to_ascii_uppercase(), percent(value)];
+    let mut forms = vec![value.to_vec(), percent(value), hex::encode(value).into_bytes()];
     // As in JavaScript, as in other languages, and as some write slashes.
     forms.extend([json(value), ascii_json(value), slashes(&json(value))]);
-    forms.extend([hex::encode(value).into_bytes(), hex::encode_upper(value).into_bytes()]);
+    if value.is_ascii() {
+        // The same bytes in both orders.
+        let mut wide: Vec<u8> = value.iter().flat_map(|byte| [*byte, 0]).collect();
+        wide.pop();
+        forms.push(wide);
+    }
     for offset in 0..3 {
         let padded: Vec<u8> = std::iter::repeat_n(0, offset).chain(value.iter().copied()).collect();
         for alphabet in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
@@ -61,9 +69,7 @@ fn forms(value: &[u8]) -> Vec<Vec<u8>> {
             }
         }
     }
-    forms.sort_unstable();
-    forms.dedup();
-    forms
+    forms.iter().map(|form| form.to_ascii_lowercase()).collect()
 }
 
 /// The text of a JSON string, without its quotes.

@@ -13,6 +13,7 @@
 
 mod change;
 pub(crate) mod component;
+mod derived;
 mod difference;
 mod driver;
 mod json;

@@ -17,7 +17,7 @@ use super::placeholders::{Placeholders, WEBHOOK_PREFIX};
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_allow_trailing_bits(true)
     .with_decode_padding_mode(DecodePaddingMode::Indifferent);
-const KEYS: [GeneralPurpose; 2] =
+pub(super) const KEYS: [GeneralPurpose; 2] =
     [GeneralPurpose::new(&alphabet::STANDARD, LENIENT), GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT)];
 
 /// The encodings of signatures, the usual ones first, because a text may fit several.
@@ -28,7 +28,10 @@ const ENCODINGS: [GeneralPurpose; 4] = [
     general_purpose::STANDARD_NO_PAD,
 ];
 
-/// Signatures of one request and values before its body that are tried, at most.
+/// Signatures of one header that are tried, at most.
+const MOST_SIGNATURES: usize = 16;
+
+/// Values before a body that are tried, at most.
 const MOST: usize = 4;
 
 /// Bytes that are hashed to find who signed a request, at most.
@@ -108,13 +111,18 @@ enum Form {
     Base64(usize),
 }
 
-/// The bytes that a text may be a signature of.
+/// The bytes that a text may be a signature of, and its form.
 fn read(text: &[u8]) -> impl Iterator<Item = (Vec<u8>, Form)> + '_ {
     let is_upper = text.iter().any(u8::is_ascii_uppercase);
     let digits = hex::decode(text).ok().map(|bytes| (bytes, Form::Hex(is_upper)));
     let encoded = ENCODINGS.iter().enumerate();
     let encoded = encoded.filter_map(move |(at, engine)| Some((engine.decode(text).ok()?, Form::Base64(at))));
     digits.into_iter().chain(encoded).filter(|(bytes, _)| matches!(bytes.len(), 32 | 48 | 64))
+}
+
+/// The bytes that a text may be a signature of.
+pub(super) fn signature_bytes(text: &[u8]) -> impl Iterator<Item = Vec<u8>> + '_ {
+    read(text).map(|(bytes, _)| bytes)
 }
 
 /// The HMAC whose result has so many bytes.
@@ -141,33 +149,65 @@ pub(super) fn token_parts(token: &[u8]) -> Option<[&[u8]; 3]> {
     (is_head && parts.next().is_none()).then_some(all)
 }
 
+/// A part of a header that may be a signature. The number is that of the text before the body that was signed.
+type Candidate<'a> = (std::ops::Range<usize>, Option<(usize, Signer<'a>)>);
+
 /// A request whose body may be signed, before it was masked.
-pub(super) struct Signed {
+pub(super) struct Signed<'a> {
     headers: Vec<Field>,
-    body: Vec<u8>,
+    /// The candidates of each header.
+    found: Vec<Vec<Candidate<'a>>>,
 }
 
-impl Signed {
-    /// None when no header has a text that may be a signature.
-    pub(super) fn new(headers: &[Field], body: impl FnOnce() -> Vec<u8>) -> Option<Self> {
-        let has_any = headers.iter().any(|(_, value)| !candidates(value).is_empty());
-        has_any.then(|| Self { headers: headers.to_vec(), body: body() })
+impl<'a> Signed<'a> {
+    /// None when no header has a text that may be a signature. Fails when there is too much to verify.
+    pub(super) fn new(
+        keys: &'a Keys,
+        headers: &[Field],
+        body: impl FnOnce() -> Vec<u8>,
+    ) -> Result<Option<Self>, &'static str> {
+        const TOO_MUCH: &str = "it may have more signatures than can be verified";
+        let ranges: Vec<_> = headers.iter().map(|(_, value)| candidates(value)).collect();
+        if ranges.iter().all(Vec::is_empty) {
+            return Ok(None);
+        }
+        let body = body();
+        let prefixes = prefixes(headers);
+        let mut left = MOST_BYTES;
+        let mut found = Vec::new();
+        for ((_, value), ranges) in headers.iter().zip(ranges) {
+            if ranges.len() > MOST_SIGNATURES {
+                return Err(TOO_MUCH);
+            }
+            let mut of_header = Vec::new();
+            for range in ranges {
+                let mut signer = None;
+                for (n, prefix) in prefixes.iter().enumerate() {
+                    left = left.checked_sub(keys.0.len() * (body.len() + 256)).ok_or(TOO_MUCH)?;
+                    signer = keys.signer(&value[range.clone()], &[prefix, &body]).map(|signer| (n, signer));
+                    if signer.is_some() {
+                        break;
+                    }
+                }
+                of_header.push((range, signer));
+            }
+            found.push(of_header);
+        }
+        Ok(Some(Self { headers: headers.to_vec(), found }))
+    }
+
+    /// The signatures that verify.
+    pub(super) fn verified(&self) -> impl Iterator<Item = &[u8]> {
+        let all = self.headers.iter().zip(&self.found);
+        all.flat_map(|((_, value), found)| {
+            found.iter().filter(|(_, signer)| signer.is_some()).map(|(range, _)| &value[range.clone()])
+        })
     }
 
     /// Signs again, after headers and body were masked.
-    pub(super) fn again(&self, keys: &Keys, placeholders: &Placeholders, headers: &mut [Field], body: &[u8]) {
-        let prefixes = prefixes(&self.headers);
-        let mut left = MOST_BYTES;
-        for at in 0..headers.len() {
+    pub(super) fn again(&self, placeholders: &Placeholders, headers: &mut [Field], body: &[u8]) {
+        for (at, found) in self.found.iter().enumerate() {
             let before = &self.headers[at].1;
-            let mut found = Vec::new();
-            for range in candidates(before) {
-                let signer = prefixes.iter().enumerate().find_map(|(n, prefix)| {
-                    left = left.checked_sub(keys.0.len() * (self.body.len() + 256))?;
-                    Some((n, keys.signer(&before[range.clone()], &[prefix, &self.body])?))
-                });
-                found.push((range, signer));
-            }
             // An escaped cookie may have another length, and then no signature that a guest could verify.
             if found.iter().all(|(_, signer)| signer.is_none()) || headers[at].1.len() != before.len() {
                 continue;
@@ -177,13 +217,13 @@ impl Signed {
             for range in open_parts(before, &signatures) {
                 headers[at].1[range.clone()].copy_from_slice(&before[range]);
             }
-            let others = self::prefixes(headers);
+            let others = prefixes(headers);
             for (range, signer) in found {
                 let made = match signer {
-                    Some((n, signer)) => signer.sign(&[others.get(n).map_or(&[][..], |prefix| prefix), body]),
+                    Some((n, signer)) => signer.sign(&[others.get(*n).map_or(&[][..], |prefix| prefix), body]),
                     None => placeholders.of(&before[range.clone()]),
                 };
-                headers[at].1[range].copy_from_slice(&made);
+                headers[at].1[range.clone()].copy_from_slice(&made);
             }
         }
     }
@@ -201,7 +241,6 @@ fn candidates(value: &[u8]) -> Vec<std::ops::Range<usize>> {
         found.extend(range);
         start = end + 1;
     }
-    found.truncate(MOST);
     found
 }
 
@@ -214,9 +253,8 @@ fn open_parts(value: &[u8], signatures: &[std::ops::Range<usize>]) -> Vec<std::o
         let end = start + part.len();
         let content = part.iter().position(|byte| *byte == b'=').map_or(start, |at| start + at + 1);
         let is_version = part.len() <= 3 && part.strip_prefix(b"v").is_some_and(is_number);
-        // In seconds or milliseconds since 1970: another number may be a secret.
-        let is_time = matches!(end - content, 10 | 13) && is_number(&value[content..end]);
-        if is_version || is_time {
+        // Another number may be a secret.
+        if is_version || is_time(&value[content..end]) {
             found.push(start..end);
         } else if signatures.iter().any(|signature| signature.start == content) {
             found.push(start..content);
@@ -226,16 +264,24 @@ fn open_parts(value: &[u8], signatures: &[std::ops::Range<usize>]) -> Vec<std::o
     found
 }
 
+/// Returns whether a text may be a time in seconds or milliseconds since 1970.
+pub(super) fn is_time(text: &[u8]) -> bool {
+    matches!(text.len(), 10 | 13) && text.iter().all(u8::is_ascii_digit)
+}
+
 /// The texts that a sender may have signed before the body: nothing, a time, or an id and a time.
 fn prefixes(headers: &[Field]) -> Vec<Vec<u8>> {
-    let is_time = |text: &&[u8]| (1..=13).contains(&text.len()) && text.iter().all(u8::is_ascii_digit);
+    let may_be_time = |text: &&[u8]| (1..=13).contains(&text.len()) && text.iter().all(u8::is_ascii_digit);
     let parts = |value: &'_ [u8]| {
         let parts = value.split(|byte| matches!(byte, b',' | b' ' | b';'));
         parts.map(|part| part.rsplit(|byte| *byte == b'=').next().unwrap_or_default().to_vec()).collect::<Vec<_>>()
     };
     let of_headers = headers.iter().filter(|(name, _)| name != "content-length");
-    let times: Vec<Vec<u8>> =
-        of_headers.flat_map(|(_, value)| parts(value)).filter(|part| is_time(&&**part)).take(MOST).collect();
+    let mut times: Vec<Vec<u8>> =
+        of_headers.flat_map(|(_, value)| parts(value)).filter(|part| may_be_time(&&**part)).collect();
+    // Numbers with the length of a time first. Masking keeps the lengths, and so this order.
+    times.sort_by_key(|time| !matches!(time.len(), 10 | 13));
+    times.truncate(MOST);
     let ids = headers.iter().filter(|(name, value)| name.ends_with("-id") && value.len() <= 128).take(MOST);
     let mut all = vec![Vec::new()];
     for time in &times {

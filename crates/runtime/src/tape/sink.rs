@@ -12,6 +12,7 @@ use tenon_tape::{Encoder, Event, Kept, MAX_BYTES, Meta, Tape, TapeFolder, Writte
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
+use super::derived;
 use super::difference::Difference;
 use super::masked::{MaskList, Masked, mask};
 use super::masked_values::MaskedValues;
@@ -71,9 +72,22 @@ pub(crate) struct Finished {
 struct Encoded {
     meta: Meta,
     events: Vec<u8>,
+    /// The events with the masked values, if the guest ran again.
+    before: Option<Vec<u8>>,
     /// The values that must not be in the file.
     known: MaskedValues,
     claimed: usize,
+}
+
+impl Encoded {
+    /// Returns the reason why it must not be written, if the guest got back what it had made of masked values.
+    fn repeats(&self) -> Option<&'static str> {
+        let before = Encoder::decode(self.before.as_deref()?);
+        let (Ok(before), Ok(mut after)) = (before, Encoder::decode(&self.events)) else {
+            return Some("its events cannot be read");
+        };
+        derived::reason(&before, &mut after, &self.known)
+    }
 }
 
 /// The work of the thread that writes.
@@ -116,11 +130,11 @@ fn run(mut writer: Writer, receiver: &Receiver<Job>, sink: &Weak<Sink>) {
             Ok(None) => continue,
             Ok(Some(encoded)) => {
                 let file = encoded.meta.file(&encoded.events);
-                let why = match () {
+                let why = encoded.repeats().or_else(|| match () {
                     () if encoded.known.is_in(&file) => Some("a masked value is still in it"),
                     () if file.len() > MAX_BYTES => Some("it is larger than a recording may be"),
                     () => writer.write(&encoded.meta, &file),
-                };
+                });
                 why.map_or(Ok(()), |why| Err((encoded.meta.module, encoded.meta.request_id, why)))
             }
             Err(left_out) => Err(left_out),
@@ -276,14 +290,20 @@ impl Sink {
             mask(events, bytes.len(), &self.list, &module.shared_state.environment, &self.placeholders)?;
         meta.masked = names;
         if !is_tainted {
-            return Ok(Some(Encoded { meta, events: bytes, known, claimed }));
+            return Ok(Some(Encoded { meta, events: bytes, before: None, known, claimed }));
         }
         let sink = self.this.upgrade().ok_or("the runtime has ended")?;
         self.handle.spawn(async move {
             match sink.again(&module, &meta, events, has_outputs).await {
                 Ok((encoder, memory)) => {
                     meta.memory = memory;
-                    sink.send(Job::Encoded(Encoded { meta, events: encoder.into_bytes(), known, claimed }));
+                    sink.send(Job::Encoded(Encoded {
+                        meta,
+                        events: encoder.into_bytes(),
+                        before: Some(bytes),
+                        known,
+                        claimed,
+                    }));
                 }
                 Err(why) => {
                     sink.leave_out(&meta.module, &meta.request_id, &why);
