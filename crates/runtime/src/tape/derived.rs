@@ -8,11 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use memchr::memmem;
 use tenon_tape::{Event, Piece};
 
-use super::masked::{MOST_SEARCHED, bodies};
-use super::masked_values::MaskedValues;
-
-/// The shortest word that is looked for.
-const SHORTEST: usize = 8;
+use super::bodies::bodies;
+use super::masked::MOST_SEARCHED;
+use super::masked_values::{MaskedValues, SHORTEST};
 
 /// Words in small letters.
 type Words = BTreeSet<Vec<u8>>;

@@ -5,17 +5,18 @@
 //! placeholders, and the outputs of the replay are written. When the replay takes another way, nothing is written at all. Last, the
 //! file is searched for every masked value.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use memchr::memmem;
-use tenon_tape::{BEGIN, Event, Field, PIECE, Piece, Variable};
+use tenon_tape::{Event, Field, Piece, Variable};
 
+use super::bodies::{Body, bodies, has_encoding, incoming, is_packed};
 use super::json::{Match, Pointer, matches_of};
 use super::masked_values::{MaskedValues, json, of_form, percent, unpercented};
 use super::placeholders::Placeholders;
-use super::signed::{KEYS as LENIENT, Keys, Signed, is_time, signature_bytes, token_parts};
+use super::signed::{Keys, LENIENT, Signed, is_time, signature_bytes, token_parts};
 use crate::config::environment::is_secret;
 
 /// Headers that are masked in any case.
@@ -120,8 +121,8 @@ pub(crate) fn mask(
         }
     }
     // In an encoding, whose digits two pieces may share. The file is searched for those of one piece.
-    let mut pieces = bodies.iter().filter(|body| body.at.len() > 1);
-    if pieces.any(|body| masking.known.is_in(&joined(&mut events, &body.at))) {
+    let mut in_pieces = bodies.iter().filter(|body| body.is_in_pieces());
+    if in_pieces.any(|body| masking.known.is_in(&body.whole(&mut events))) {
         return Err("a masked value is in the pieces of a body");
     }
     let Masking { known, names, has_outputs, .. } = masking;
@@ -198,9 +199,9 @@ impl<'a> Masking<'a> {
         }
         if !self.list.pointers.is_empty() {
             for body in bodies {
-                let mut whole = joined(events, &body.at);
+                let mut whole = body.whole(events);
                 self.members(&mut whole, body.is_json)?;
-                split(&whole, events, &body.at);
+                body.put(&whole, events);
             }
         }
         Ok(())
@@ -451,32 +452,29 @@ impl<'a> Masking<'a> {
         let mut values: Vec<_> = self.known.0.iter().collect();
         // A value may contain another one.
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
-        let pairs: Vec<_> = values.iter().flat_map(|value| self.replacements(value)).collect();
-        if pairs.is_empty() {
+        let pairs = values.iter().flat_map(|value| self.replacements(value));
+        let all: Vec<_> = pairs.map(|(value, made)| (value.to_ascii_lowercase(), value, made)).collect();
+        if all.is_empty() {
             return false;
         }
         let mut is_found = false;
         let mut apply = |bytes: &mut Vec<u8>| {
-            for (value, made) in &pairs {
-                let mut from = 0;
-                while let Some(at) = memmem::find(&bytes[from..], value) {
-                    bytes[from + at..from + at + value.len()].copy_from_slice(made);
-                    from += at + value.len();
-                    is_found = true;
-                }
-            }
-            // In small letters, in capital letters, or mixed.
             let mut lower = bytes.to_ascii_lowercase();
-            for (value, made) in &pairs {
-                let value = value.to_ascii_lowercase();
+            for (lower_value, value, made) in &all {
                 let mut from = 0;
-                while let Some(at) = memmem::find(&lower[from..], &value) {
+                while let Some(at) = memmem::find(&lower[from..], lower_value) {
                     let range = from + at..from + at + value.len();
-                    for (byte, made) in bytes[range.clone()].iter_mut().zip(made) {
-                        let is_capital = byte.is_ascii_uppercase();
-                        *byte = if is_capital { made.to_ascii_uppercase() } else { made.to_ascii_lowercase() };
+                    let text = &mut bytes[range.clone()];
+                    if *text == *value {
+                        text.copy_from_slice(made);
+                    } else {
+                        // In small letters, in capital letters, or mixed.
+                        for (byte, made) in text.iter_mut().zip(made) {
+                            let is_capital = byte.is_ascii_uppercase();
+                            *byte = if is_capital { made.to_ascii_uppercase() } else { made.to_ascii_lowercase() };
+                        }
                     }
-                    lower[range.clone()].copy_from_slice(&bytes[range.clone()].to_ascii_lowercase());
+                    lower[range.clone()].copy_from_slice(&text.to_ascii_lowercase());
                     from = range.end;
                     is_found = true;
                 }
@@ -522,9 +520,9 @@ impl<'a> Masking<'a> {
             }
         }
         for body in bodies {
-            let mut whole = joined(events, &body.at);
+            let mut whole = body.whole(events);
             apply(&mut whole);
-            split(&whole, events, &body.at);
+            body.put(&whole, events);
         }
         is_found
     }
@@ -541,53 +539,6 @@ impl<'a> Masking<'a> {
         }
         pairs
     }
-}
-
-/// A body that a guest got, of a request or of an answer.
-pub(super) struct Body {
-    /// Its events: several when it came in pieces.
-    at: Vec<usize>,
-    is_json: bool,
-}
-
-impl Body {
-    /// All of it.
-    pub(super) fn whole(&self, events: &mut [Event]) -> Vec<u8> {
-        joined(events, &self.at)
-    }
-}
-
-/// The bodies that a guest got.
-pub(super) fn bodies(events: &[Event]) -> Vec<Body> {
-    let mut bodies: Vec<Body> = Vec::new();
-    let mut uploaded = None;
-    let mut answers = BTreeMap::new();
-    for (at, event) in events.iter().enumerate() {
-        let (open, headers) = match event {
-            Event::Enter(request) if request.method == PIECE => (uploaded, &[][..]),
-            Event::Enter(request) => {
-                if request.method.starts_with(BEGIN) || !request.method.starts_with(':') {
-                    uploaded = Some(bodies.len());
-                }
-                (None, &request.headers[..])
-            }
-            // The beginning of a streamed answer is in it as well.
-            Event::Take(Some((call, Ok(response)))) => {
-                answers.insert(*call, bodies.len());
-                (None, &response.headers[..])
-            }
-            Event::Read(call, Piece::Bytes(_)) => (answers.get(call).copied(), &[][..]),
-            _ => continue,
-        };
-        match open {
-            Some(body) => bodies[body].at.push(at),
-            None => bodies.push(Body { at: vec![at], is_json: says_json(headers) }),
-        }
-        if let Event::Read(call, _) = event {
-            answers.entry(*call).or_insert(bodies.len() - 1);
-        }
-    }
-    bodies
 }
 
 /// The values of parameters such as `key="…"`, but for those that say what is signed.
@@ -607,63 +558,4 @@ fn quoted_values(text: &[u8]) -> impl Iterator<Item = &[u8]> {
         // A time is no secret, and other headers may have it.
         value.filter(|value| !is_time(value))
     })
-}
-
-/// The body of the request, which may have come in pieces.
-fn incoming(events: &mut [Event]) -> Vec<u8> {
-    let pieces = (0..events.len()).filter(|at| match &events[*at] {
-        Event::Enter(request) => *at == 0 || request.method == PIECE,
-        _ => false,
-    });
-    let pieces: Vec<_> = pieces.collect();
-    joined(events, &pieces)
-}
-
-/// Returns whether a guest got bytes that are compressed.
-fn is_packed(event: &Event) -> bool {
-    let headers = match event {
-        Event::Take(Some((_, Ok(response)))) => &response.headers,
-        _ => return false,
-    };
-    has_encoding(headers)
-}
-
-fn has_encoding(headers: &[Field]) -> bool {
-    let of_name = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-encoding"));
-    of_name.into_iter().any(|(_, value)| !value.eq_ignore_ascii_case(b"identity"))
-}
-
-fn says_json(headers: &[Field]) -> bool {
-    let of_type = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-type"));
-    of_type.into_iter().any(|(_, value)| memmem::find(&value.to_ascii_lowercase(), b"json").is_some())
-}
-
-/// The bytes of a piece.
-fn bytes(event: &mut Event) -> Option<&mut Vec<u8>> {
-    match event {
-        Event::Enter(request) => request.body.as_mut(),
-        Event::Take(Some((_, Ok(response)))) => response.body.as_mut(),
-        Event::Read(_, Piece::Bytes(bytes)) => Some(bytes),
-        _ => None,
-    }
-}
-
-/// The body that came in pieces.
-fn joined(events: &mut [Event], at: &[usize]) -> Vec<u8> {
-    let mut whole = Vec::new();
-    for at in at {
-        whole.extend_from_slice(bytes(&mut events[*at]).map_or(&[][..], |piece| piece));
-    }
-    whole
-}
-
-/// Puts a body back into its pieces, whose lengths stay.
-fn split(whole: &[u8], events: &mut [Event], at: &[usize]) {
-    let mut rest = whole;
-    for at in at {
-        let Some(piece) = bytes(&mut events[*at]) else { continue };
-        let (own, behind) = rest.split_at(piece.len().min(rest.len()));
-        piece.copy_from_slice(own);
-        rest = behind;
-    }
 }

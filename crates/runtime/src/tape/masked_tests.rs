@@ -2,6 +2,7 @@
 
 use tenon_tape::{Call, Event, Failure, Field, Piece, Reason, Request, Response, Variable};
 
+use super::bodies::bodies;
 use super::masked::*;
 use super::placeholders::Placeholders;
 

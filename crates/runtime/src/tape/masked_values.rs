@@ -7,7 +7,7 @@ use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use memchr::memmem;
 
 /// The shortest value that is looked for in other places than its own: shorter ones occur in ordinary texts.
-const SHORTEST: usize = 8;
+pub(super) const SHORTEST: usize = 8;
 
 /// Values that must not be written.
 #[derive(Debug, Default)]
@@ -41,7 +41,7 @@ impl MaskedValues {
         // Encoders differ in the characters that they escape. JSON may be inside of a string of JSON.
         let json = unescaped(bytes);
         let percent = unpercented(bytes);
-        let form: Vec<u8> = percent.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
+        let form = spaced(&percent);
         [unescaped(&json), json, percent, form].iter().any(|plain| plain != bytes && has_one(plain))
     }
 }
@@ -149,8 +149,12 @@ fn escaped(bytes: &[u8]) -> (Vec<u8>, usize) {
 
 /// The value of a form's field or of a parameter, where `+` is a space.
 pub(super) fn of_form(bytes: &[u8]) -> Vec<u8> {
-    let spaced: Vec<u8> = bytes.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
-    unpercented(&spaced)
+    unpercented(&spaced(bytes))
+}
+
+/// The bytes with a space for each `+`.
+fn spaced(bytes: &[u8]) -> Vec<u8> {
+    bytes.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect()
 }
 
 /// The bytes without percent-encoding.

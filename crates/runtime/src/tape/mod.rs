@@ -11,6 +11,7 @@
 //!
 //! A request that uses another interface of WASI, where values have handles, is not recorded.
 
+mod bodies;
 mod change;
 pub(crate) mod component;
 mod derived;

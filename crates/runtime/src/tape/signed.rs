@@ -3,6 +3,8 @@
 //! A recording has a placeholder in the place of a secret, so what was signed with the secret would not verify in a replay. Where a
 //! signature of the request is an HMAC with a secret of the module, the placeholder signs it again.
 
+use std::ops::Range;
+
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
@@ -14,11 +16,12 @@ use tenon_tape::Field;
 use super::placeholders::{Placeholders, WEBHOOK_PREFIX};
 
 /// A placeholder of a secret in base 64 may have any last bits.
-const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
+const ANY_END: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_allow_trailing_bits(true)
     .with_decode_padding_mode(DecodePaddingMode::Indifferent);
-pub(super) const KEYS: [GeneralPurpose; 2] =
-    [GeneralPurpose::new(&alphabet::STANDARD, LENIENT), GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT)];
+/// Base 64 as secrets and credentials are read.
+pub(super) const LENIENT: [GeneralPurpose; 2] =
+    [GeneralPurpose::new(&alphabet::STANDARD, ANY_END), GeneralPurpose::new(&alphabet::URL_SAFE, ANY_END)];
 
 /// The encodings of signatures, the usual ones first, because a text may fit several.
 const ENCODINGS: [GeneralPurpose; 4] = [
@@ -49,8 +52,9 @@ impl Keys {
                 Some(inner) => (inner, &made[WEBHOOK_PREFIX.len()..]),
                 None => (secret, &*made),
             };
-            let decoded =
-                |text: &[u8]| KEYS.map(|engine| engine.decode(text).ok()).into_iter().chain([hex::decode(text).ok()]);
+            let decoded = |text: &[u8]| {
+                LENIENT.map(|engine| engine.decode(text).ok()).into_iter().chain([hex::decode(text).ok()])
+            };
             let pairs = decoded(inner).zip(decoded(inner_made)).filter_map(|(key, other)| key.zip(other));
             let pairs: Vec<_> = pairs.filter(|(key, _)| !key.is_empty()).collect();
             keys.extend(pairs);
@@ -150,7 +154,7 @@ pub(super) fn token_parts(token: &[u8]) -> Option<[&[u8]; 3]> {
 }
 
 /// A part of a header that may be a signature. The number is that of the text before the body that was signed.
-type Candidate<'a> = (std::ops::Range<usize>, Option<(usize, Signer<'a>)>);
+type Candidate<'a> = (Range<usize>, Option<(usize, Signer<'a>)>);
 
 /// A request whose body may be signed, before it was masked.
 pub(super) struct Signed<'a> {
@@ -230,27 +234,31 @@ impl<'a> Signed<'a> {
 }
 
 /// The parts of a header's value that may be signatures, such as `sha256=…`, `t=…,v1=…` and `v1,…`.
-fn candidates(value: &[u8]) -> Vec<std::ops::Range<usize>> {
-    let mut found = Vec::new();
+fn candidates(value: &[u8]) -> Vec<Range<usize>> {
+    let of_part = |part: Range<usize>| {
+        let after = value[part.clone()].iter().position(|byte| *byte == b'=').map(|at| part.start + at + 1..part.end);
+        let ranges = [Some(part), after];
+        ranges.into_iter().flatten().find(|range| read(&value[range.clone()]).next().is_some())
+    };
+    parts(value).filter_map(of_part).collect()
+}
+
+/// The parts of a header's value.
+fn parts(value: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut start = 0;
-    for part in value.split(|byte| matches!(byte, b',' | b' ' | b';')) {
-        let end = start + part.len();
-        let after = part.iter().position(|byte| *byte == b'=').map(|at| start + at + 1);
-        let ranges = [Some(start..end), after.map(|after| after..end)];
-        let range = ranges.into_iter().flatten().find(|range| read(&value[range.clone()]).next().is_some());
-        found.extend(range);
-        start = end + 1;
-    }
-    found
+    value.split(|byte| matches!(byte, b',' | b' ' | b';')).map(move |part| {
+        let range = start..start + part.len();
+        start = range.end + 1;
+        range
+    })
 }
 
 /// The parts of a header's value that are no secrets: times, versions such as `v1`, and the names of times and signatures.
-fn open_parts(value: &[u8], signatures: &[std::ops::Range<usize>]) -> Vec<std::ops::Range<usize>> {
+fn open_parts(value: &[u8], signatures: &[Range<usize>]) -> Vec<Range<usize>> {
     let is_number = |text: &[u8]| text.iter().all(u8::is_ascii_digit);
     let mut found = Vec::new();
-    let mut start = 0;
-    for part in value.split(|byte| matches!(byte, b',' | b' ' | b';')) {
-        let end = start + part.len();
+    for Range { start, end } in parts(value) {
+        let part = &value[start..end];
         let content = part.iter().position(|byte| *byte == b'=').map_or(start, |at| start + at + 1);
         let is_version = part.len() <= 3 && part.strip_prefix(b"v").is_some_and(is_number);
         // Another number may be a secret.
@@ -259,7 +267,6 @@ fn open_parts(value: &[u8], signatures: &[std::ops::Range<usize>]) -> Vec<std::o
         } else if signatures.iter().any(|signature| signature.start == content) {
             found.push(start..content);
         }
-        start = end + 1;
     }
     found
 }
@@ -272,13 +279,13 @@ pub(super) fn is_time(text: &[u8]) -> bool {
 /// The texts that a sender may have signed before the body: nothing, a time, or an id and a time.
 fn prefixes(headers: &[Field]) -> Vec<Vec<u8>> {
     let may_be_time = |text: &&[u8]| (1..=13).contains(&text.len()) && text.iter().all(u8::is_ascii_digit);
-    let parts = |value: &'_ [u8]| {
-        let parts = value.split(|byte| matches!(byte, b',' | b' ' | b';'));
-        parts.map(|part| part.rsplit(|byte| *byte == b'=').next().unwrap_or_default().to_vec()).collect::<Vec<_>>()
+    let contents = |value: &[u8]| {
+        let content = |part: Range<usize>| value[part].rsplit(|byte| *byte == b'=').next().unwrap_or_default().to_vec();
+        parts(value).map(content).collect::<Vec<_>>()
     };
     let of_headers = headers.iter().filter(|(name, _)| name != "content-length");
     let mut times: Vec<Vec<u8>> =
-        of_headers.flat_map(|(_, value)| parts(value)).filter(|part| may_be_time(&&**part)).collect();
+        of_headers.flat_map(|(_, value)| contents(value)).filter(|part| may_be_time(&&**part)).collect();
     // Numbers with the length of a time first. Masking keeps the lengths, and so this order.
     times.sort_by_key(|time| !matches!(time.len(), 10 | 13));
     times.truncate(MOST);
