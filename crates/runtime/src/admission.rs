@@ -57,6 +57,10 @@ impl HoldTime {
         self.mean.store(next, Ordering::Relaxed);
     }
 
+    fn ended(&self) {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// How long the last of `queued` requests waits for one of `permits`.
     fn wait(&self, queued: usize, permits: usize) -> Duration {
         let nanos = u128::from(self.mean.load(Ordering::Relaxed)) * queued as u128 / permits.max(1) as u128;
@@ -123,7 +127,7 @@ impl Permit {
 impl Drop for Permit {
     fn drop(&mut self) {
         self.answered();
-        self.hold_time[0].requests.fetch_add(1, Ordering::Relaxed);
+        self.hold_time.iter().for_each(|hold_time| hold_time.ended());
     }
 }
 
@@ -303,16 +307,17 @@ mod tests {
         let limits = Limits { max_concurrent: 4, ..Limits::default() };
         let admission = Admission::new(&limits, Arc::new(Metrics::new()));
         let permits = admission.permits(&limits, 1, None);
-        let streamed = admission.admit(&permits, None).await.unwrap();
+        let mut streamed = admission.admit(&permits, None).await.unwrap();
         streamed.answered();
-        let upload = admission.admit_upload(&permits, None).await.unwrap();
-        tokio::time::sleep(Duration::from_millis(30)).await;
+        let mut upload = admission.admit_upload(&permits, None).await.unwrap();
+        streamed.since -= Duration::from_secs(1);
+        upload.since -= Duration::from_secs(1);
         drop((streamed, upload));
         assert!(permits.hold_time.wait(1, 1) < Duration::from_millis(30));
         assert_eq!(admission.idle(), Some(2));
         drop(admission.admit(&permits, None).await.unwrap());
-        let whole = admission.admit(&permits, None).await.unwrap();
-        tokio::time::sleep(Duration::from_millis(80)).await;
+        let mut whole = admission.admit(&permits, None).await.unwrap();
+        whole.since -= Duration::from_millis(80);
         drop(whole);
         assert!(permits.hold_time.wait(1, 1) >= Duration::from_millis(10));
     }
