@@ -5,20 +5,14 @@
 import { describe, expect, test } from "vitest";
 import { hostileValues } from "../../../ts-sdk/test/hostile-values.ts";
 import { type CodeModeApp, type Removal, type Rpc, startCodeMode } from "../../testing/code-mode.ts";
+import type { SeenRequest } from "./make-app.testing.ts";
 
 const SECRET = "s3cr3t-of-the-module";
 const environment = { TENON_SECRET_KEY: SECRET, TENON_SECRET_MCP_CONFIRM_KEY: "k".repeat(32) };
 const ada = { authorization: "Bearer token-of-ada", "x-tenant": "ada" };
 
 interface State {
-  readonly seen: readonly {
-    route: string;
-    method: string;
-    path: string;
-    query: string;
-    user: string;
-    headers: Record<string, string>;
-  }[];
+  readonly seen: readonly SeenRequest[];
   readonly notes: readonly { id: number }[];
   readonly polluted: boolean;
 }

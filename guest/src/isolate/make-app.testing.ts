@@ -3,15 +3,17 @@ import { bearer, del, error, field, get, group, list, ok, post, routes, secret, 
 
 const Note = Type("Note", { id: field.u32(), text: field.string(), tenant: field.string() });
 
-/** The requests that reached a handler. */
-let seen: {
-  route: string;
-  method: string;
-  path: string;
-  query: string;
-  user: string;
-  headers: Record<string, string>;
-}[] = [];
+/** A request that reached a handler. */
+export interface SeenRequest {
+  readonly route: string;
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly user: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+let seen: SeenRequest[] = [];
 let notes: { id: number; text: string; tenant: string }[] = [];
 
 function reset(): void {
