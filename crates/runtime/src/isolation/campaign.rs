@@ -26,10 +26,13 @@ use crate::config::{Limits, ModuleSource, RecordConfig, RuntimeConfig};
 use crate::executor::inline_poll::InlinePoll;
 use crate::module::{Module, Reuse};
 use crate::runtime::Runtime;
-use crate::tape::Verdict;
+use crate::tape::{Replayed, Verdict};
 
 /// Requests at once, which is more than there are instances.
 const AT_ONCE: usize = 12;
+
+/// Replays at once: one for each thread, and one that is begun meanwhile.
+const REPLAYS_AT_ONCE: usize = 3;
 
 /// The modules of `tenon_fixtures::streams`, bare and behind the bridge.
 const STREAMS: [&str; 2] = ["streams", "streams-bridged"];
@@ -89,6 +92,17 @@ pub(super) struct Outcome {
     pub(super) replayed_memories: u64,
     /// Differences to a fresh instance, and of replays.
     pub(super) differences: Vec<String>,
+}
+
+impl Outcome {
+    /// Adds the result of a replay.
+    fn add_replay(&mut self, (module, replayed): (String, Replayed)) {
+        self.replayed += 1;
+        self.replayed_memories += u64::from(replayed.compared_memory);
+        if replayed.verdict != Verdict::Same {
+            self.differences.push(format!("{module}, replayed: {:?}", replayed.verdict));
+        }
+    }
 }
 
 impl Campaign {
@@ -301,20 +315,26 @@ impl Round {
         self.runtime.flush().await;
         let path = self._folder.path().join("tapes");
         let mut tapes = TapeFolder::open(&path, RecordConfig::MAX_BYTES, None).unwrap();
+        let mut replays = JoinSet::new();
         for file in tapes.files().collect::<Vec<_>>() {
             let bytes = tapes.read(&file.name).expect("the file is there");
             if [SECRET.as_bytes(), b"secretsecret"].iter().any(|secret| memchr::memmem::find(&bytes, secret).is_some())
             {
                 outcome.differences.push(format!("{} has a secret", file.name));
             }
-            let tape = Tape::read(&bytes).unwrap();
-            let module = tape.meta.module.clone();
-            let replayed = self.runtime.replay(&module, tape, false).await.unwrap();
-            outcome.replayed += 1;
-            outcome.replayed_memories += u64::from(replayed.compared_memory);
-            if replayed.verdict != Verdict::Same {
-                outcome.differences.push(format!("{module}, replayed: {:?}", replayed.verdict));
+            if replays.len() == REPLAYS_AT_ONCE {
+                outcome.add_replay(replays.join_next().await.unwrap().unwrap());
             }
+            let runtime = self.runtime.clone();
+            replays.spawn(async move {
+                let tape = Tape::read(&bytes).unwrap();
+                let module = tape.meta.module.clone();
+                let replayed = runtime.replay(&module, tape, false).await.unwrap();
+                (module, replayed)
+            });
+        }
+        while let Some(replayed) = replays.join_next().await {
+            outcome.add_replay(replayed.unwrap());
         }
         tapes.remove_to(0, std::time::SystemTime::now()).unwrap();
     }
