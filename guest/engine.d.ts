@@ -35,6 +35,7 @@ declare module "tenon:engine" {
    * Evaluates the text of a module. From then on only the given modules can be imported, by the names of their exports. The default
    * export is the value of the last expression, if the module has none of its own.
    *
+   * @param regexSteps the limit of one run of a regular expression, in steps of backtracking. A run that exceeds it ends the instance, which answers 508
    * @returns the promise of its evaluation, and its namespace
    * @throws SyntaxError when it cannot be parsed, or imports another module
    */
@@ -42,6 +43,7 @@ declare module "tenon:engine" {
     source: string,
     name: string,
     modules: Readonly<Record<string, Readonly<Record<string, unknown>>>>,
+    regexSteps?: number,
   ): readonly [evaluated: Promise<undefined>, namespace: { readonly default: unknown }];
   // isolate.c
   /**

@@ -45,6 +45,7 @@ const limits = {
   outputBytes: 64_000,
   logBytes: 8_000,
   sourceBytes: 32_000,
+  regexSteps: 10_000,
   concurrentCalls: 8,
 };
 /** Values with which a limit ends nothing that these programs do. */
@@ -56,6 +57,7 @@ const off = {
   outputBytes: 1 << 20,
   logBytes: 1 << 20,
   sourceBytes: 1 << 20,
+  regexSteps: 1e12,
   concurrentCalls: 1_000,
 };
 
@@ -198,6 +200,7 @@ async function attack(count, sabotage) {
       problem(`outputBytes: ${text.length}`);
     const logged = done.logs.reduce((sum, { message }) => sum + Buffer.byteLength(message) + 16, 0);
     if (logged > limits.logBytes) problem(`logBytes: ${logged}`);
+    if (aims === "regexSteps" && done.ok && done.value === "passed") problem("regexSteps: a run was not ended");
     const isTooLong = Buffer.byteLength(source) > limits.sourceBytes;
     if (isTooLong !== (kind === "sourceBytes")) problem(`sourceBytes: ${source.length} gave ${kind}`);
     if (!done.ok && !["thrown", "limit", "syntax", "tool"].includes(done.error.kind))

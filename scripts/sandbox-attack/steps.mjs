@@ -103,6 +103,18 @@ export const reaches = {
   outputBytes: ["return 'x'.repeat(70_000)", "return new Uint8Array(70_000)", "return Array(30_000).fill(1)"],
   logBytes: ["for (let i = 0; i < 300; i++) console.log('0123456789'.repeat(5))", "console.error('x'.repeat(20_000))"],
   sourceBytes: [`/*${"x".repeat(40_000)}*/`],
+  // Each has a value if the run is not ended, or if its end is caught.
+  regexSteps: [
+    "if (/^(a+)+$/.test('a'.repeat(14) + 'b') === false) return passed",
+    "if (/x*?y/.exec('x'.repeat(300)) === null) return passed",
+    "if (('a'.repeat(14) + 'b').search(/^(?=(a|a)*$)/) === -1) return passed",
+    "if (eval('/^(?:a{1,9}){1,20}$/').test('a'.repeat(16) + 'b') === false) return passed",
+    "if (new Function('return /(?<=^(a+)+)$/g.exec(`b` + `a`.repeat(14))')() === null) return passed",
+    "try { /^(?!(a+)+$)/y.test('a'.repeat(14) + 'b') } finally { return passed }",
+    "try { /^(?<n>a+)+$/d.exec('a'.repeat(14) + 'b') } catch { return passed }",
+    "try { await (async () => /^(a*?)*$/.test('a'.repeat(14) + 'b'))() } catch { return passed }",
+    "await new Promise((r) => { try { /^(a+)+$/.test('a'.repeat(14) + 'b') } finally { r() } }); return passed",
+  ],
   stack: [
     "const f = (n) => f(n + 1) + 1; f(0)",
     "const o = {}; o.o = o; JSON.stringify(o, (k, v) => ({ v }))",
@@ -115,6 +127,7 @@ export const prelude = `const found = new Set(), seen = new Set();
 const decode = TextDecoder.prototype.decode.bind(new TextDecoder());
 const tag = (strings, ...values) => look(values, 3);
 let fuel = 100;
+const passed = "passed";
 const look = (value, depth = 0) => {
   if (typeof value === "string") { if (value.includes("canary-")) for (const [each] of value.matchAll(/canary-[0-9a-f]{16}/g)) found.add(each); return value }
   if (depth > 3 || value === null || (typeof value !== "object" && typeof value !== "function") || seen.has(value)) return value;

@@ -17,6 +17,7 @@ const limits = {
   calls: ["--calls <n>", "outbound calls"],
   outputBytes: ["--output-bytes <n>", "size of the value"],
   logBytes: ["--log-bytes <n>", "size of the log"],
+  regexSteps: ["--regex-steps <n>", "steps of one run of a regular expression"],
 } as const;
 
 const limitNames = Object.keys(limits) as (keyof typeof limits)[];

@@ -25,6 +25,7 @@ const cases: [limit: keyof SandboxLimits, source: string, low: number, high: num
   ["outputBytes", "'x'.repeat(995)", 999, 1_000, "x".repeat(995)],
   ["logBytes", "for (let i = 0; i < 100; i++) console.log('0123'); 4", 1_999, 2_000, 4],
   ["sourceBytes", "'é'", 3, 4, "é"],
+  ["regexSteps", "/^(?:a+)+$/.test('a'.repeat(14) + 'b')", 10_000, 1_000_000, false],
 ];
 
 describe.each(cases)("%s", (limit, source, low, high, value) => {
@@ -52,7 +53,7 @@ test("every limit that ends an evaluation has a case", () => {
 test("a script cannot catch a limit", async () => {
   await using sandbox = await runtime.sandbox({
     tools,
-    limits: { cpuMs: 60, memoryBytes: 8 << 20, calls: 2, logBytes: 200 },
+    limits: { cpuMs: 60, memoryBytes: 8 << 20, calls: 2, logBytes: 200, regexSteps: 10_000 },
   });
   const forever = (step: string) => `for (;;) { try { ${step} } catch {} finally { ${step} } }`;
   for (const [step, limit] of [
@@ -60,6 +61,7 @@ test("a script cannot catch a limit", async () => {
     ["(globalThis.a ??= []).push(new Uint8Array(1 << 20))", "memoryBytes"],
     ["await ping()", "calls"],
     ["console.log('a line of some length')", "logBytes"],
+    ["/^(?:a+)+$/.test('a'.repeat(14) + 'b')", "regexSteps"],
   ] as const) {
     expect(await sandbox.evaluate(forever(step))).toMatchObject({ ok: false, error: { kind: "limit", limit } });
   }

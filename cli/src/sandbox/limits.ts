@@ -16,6 +16,8 @@ export interface SandboxLimits {
   readonly logBytes?: number;
   /** Bytes of the source in UTF-8. 1 MiB when left out. */
   readonly sourceBytes?: number;
+  /** Steps of one run of a regular expression; a character that does not match is one. 20,000,000 when left out. */
+  readonly regexSteps?: number;
   /** Calls of tools that run at once; further ones wait. 16 when left out. It ends no evaluation. */
   readonly concurrentCalls?: number;
 }
@@ -38,6 +40,7 @@ export const sandboxLimits: Readonly<Record<keyof SandboxLimits, Limit>> = {
   outputBytes: { default: MIB, min: 0, max: KIB * MIB },
   logBytes: { default: 64 * KIB, min: 0, max: KIB * MIB },
   sourceBytes: { default: MIB, min: 0, max: 64 * MIB },
+  regexSteps: { default: 20_000_000, min: 10_000, max: 1_000_000_000_000 },
   concurrentCalls: { default: 16, min: 1, max: 10_000 },
 };
 

@@ -105,6 +105,9 @@ const FALSE = 2;
 /** Bytes of a call that are accepted whatever `outputBytes` is. */
 const CALL_BYTES = 1024 * 1024;
 
+/** The status of an answer in whose place the engine has reached `regexSteps`. No answer of a script has it. */
+const REGEX_STEPS = 508;
+
 const HOUR = 3_600_000;
 
 /** The result without the log and the use. */
@@ -131,8 +134,8 @@ export class Sandbox {
   readonly #calls: ToolCalls;
   readonly #options: SandboxOptions;
   readonly #limits: Required<SandboxLimits>;
-  /** The parts of a request that are the same for all evaluations: tools, variables, and the limit of the value. */
-  readonly #fixed: readonly [tools: Buffer, env: Buffer, outputBytes: Buffer];
+  /** The parts of a request that are the same for all evaluations: tools, variables, and the limits that the instance enforces. */
+  readonly #fixed: readonly [tools: Buffer, env: Buffer, outputBytes: Buffer, regexSteps: Buffer];
   readonly #closed: () => void;
   #isClosed = false;
 
@@ -147,7 +150,12 @@ export class Sandbox {
     this.#calls = calls;
     this.#options = options;
     this.#limits = limits;
-    this.#fixed = [encode(toolNames(options.tools ?? {})), encode(options.env ?? {}), encode(limits.outputBytes)];
+    this.#fixed = [
+      encode(toolNames(options.tools ?? {})),
+      encode(options.env ?? {}),
+      encode(limits.outputBytes),
+      encode(limits.regexSteps),
+    ];
     this.#closed = closed;
     const settled = new Map<number, Settled>();
     this.#settled = settled;
@@ -316,6 +324,7 @@ export class Sandbox {
     if (limit !== undefined) return { ok: false, error: this.#limited(limit) };
     if (reason !== undefined) return { ok: false, error: reason };
     if (status === 200) return this.#answered(answer, code);
+    if (status === REGEX_STEPS) return { ok: false, error: this.#limited("regexSteps") };
     if (status === 504) return failed("the script waits for something that never happens");
     if (status === 0)
       return {
@@ -342,7 +351,7 @@ export class Sandbox {
   }
 
   #limited(limit: string): EvaluationError {
-    const { cpuMs, wallMs, memoryBytes, calls, outputBytes, logBytes } = this.#limits;
+    const { cpuMs, wallMs, memoryBytes, calls, outputBytes, logBytes, regexSteps } = this.#limits;
     switch (limit) {
       case "cpu":
         return limited("cpuMs", `the script has used more than ${cpuMs} ms of processor time`);
@@ -356,6 +365,8 @@ export class Sandbox {
         return limited("outputBytes", `the value is larger than ${outputBytes} bytes`);
       case "log":
         return limited("logBytes", `the script has logged more than ${logBytes} bytes`);
+      case "regexSteps":
+        return limited("regexSteps", `a regular expression has taken more than ${regexSteps} steps in one run`);
       default:
         return limited("host", "the script has reached a limit of the runtime");
     }

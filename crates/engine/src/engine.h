@@ -99,6 +99,8 @@ void note_place(void);
 // True when a timer or a microtask of this call has thrown.
 extern bool is_broken;
 void print_uncaught_exception(void);
+// Returns whether the program has reached a limit of the engine, which ends the call. The exception is forgotten then.
+bool was_interrupted(void);
 void run_jobs(void);
 // Runs jobs, timers and calls until the promise is settled. Returns false when nothing is left that could settle it, or when a timer
 // or a microtask has thrown.

@@ -89,11 +89,15 @@ JSValue evaluate_module(JSContext *ctx, JSValueConst text, JSValueConst named) {
   return JS_EXCEPTION;
 }
 
-// evaluate(source, name, modules): as `evaluate_module`, with modules that it may import.
+// evaluate(source, name, modules, regexSteps): as `evaluate_module`, with modules that it may import. The limit of steps, if there is one, is for
+// each run of a regular expression from now on.
 static JSValue evaluate(JSContext *ctx, JSValueConst this, int argc, JSValueConst *argv) {
+  int64_t steps = INT64_MAX;
+  if (!JS_IsUndefined(argv[3]) && JS_ToInt64(ctx, &steps, argv[3])) return JS_EXCEPTION;
+  JS_SetRegExpSteps(runtime, steps);
   JS_FreeValue(ctx, given);
   given = JS_DupValue(ctx, argv[2]);
   return evaluate_module(ctx, argv[0], argv[1]);
 }
 
-const JSCFunctionListEntry evaluate_functions[EVALUATE_FUNCTIONS] = {JS_CFUNC_DEF("evaluate", 3, evaluate)};
+const JSCFunctionListEntry evaluate_functions[EVALUATE_FUNCTIONS] = {JS_CFUNC_DEF("evaluate", 4, evaluate)};

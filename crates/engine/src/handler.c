@@ -27,6 +27,9 @@ static Response problem(bool is_stuck) {
   return (Response){is_stuck ? 504 : 500, {&type, 1}, true, is_stuck ? stuck : failed};
 }
 
+// The answer when the program has reached a limit of the engine. The instance answers nothing else from then on.
+static Response over(void) { return (Response){508, {NULL, 0}, false, {NULL, 0}}; }
+
 static bool read_response(JSContext *ctx, JSValueConst from, Response *response) {
   int32_t status;
   JSValue value = JS_GetProperty(ctx, from, atom_status);
@@ -75,11 +78,11 @@ JSValue call_out(JSValueConst function, JSValue argument, bool *is_stuck) {
     }
     JS_FreeValue(context, promise);
   }
-  if (is_settled && JS_IsException(result)) print_exception("Uncaught ");
+  if (is_settled && JS_IsException(result) && !was_interrupted()) print_exception("Uncaught ");
   // A handler that returns no promise may leave jobs. A later request must not run them, and their rejections are this one's.
   if (!is_broken) run_jobs();
   // Printing runs code of the program's, which could resize what a response points to.
-  print_rejections(false);
+  if (!was_interrupted()) print_rejections(false);
   JS_FreeValue(context, argument);
   return result;
 }
@@ -96,9 +99,10 @@ Response *answer(JSValueConst function, JSValue argument) {
   JSValue result = call_out(function, argument, &is_stuck);
   response = problem(is_stuck);
   if (JS_IsObject(result) && !read_response(context, result, &response)) {
-    print_exception("The handler's response cannot be read: ");
+    if (!was_interrupted()) print_exception("The handler's response cannot be read: ");
     response = problem(false);
   }
+  if (was_interrupted()) response = over();
   JS_FreeValue(context, result);
   end_call();
   return &response;

@@ -8,12 +8,19 @@ void print_uncaught_exception(void) {
   is_broken = true;
 }
 
+bool was_interrupted(void) {
+  if (!JS_IsOver(runtime)) return false;
+  JS_FreeValue(context, JS_GetException(context));
+  is_broken = true;
+  return true;
+}
+
 void run_jobs(void) {
   JSContext *ctx;
-  for (;;) {
+  while (!was_interrupted()) {
     int ran = JS_ExecutePendingJob(runtime, &ctx);
     if (ran == 0) return;
-    if (ran < 0) print_uncaught_exception();
+    if (ran < 0 && !was_interrupted()) print_uncaught_exception();
   }
 }
 

@@ -131,7 +131,7 @@ uint32_t run_timers(void) {
     JSValue result = call_within_async_context(context, timer->async_context, timer->callback, JS_UNDEFINED, timer->argument_count,
                                                (JSValueConst *)timer->arguments);
     running = NULL;
-    if (JS_IsException(result)) print_uncaught_exception();
+    if (JS_IsException(result) && !was_interrupted()) print_uncaught_exception();
     JS_FreeValue(context, result);
     if (timer->repeats) {
       timer->due = now + (timer->interval ? timer->interval : 1);

@@ -21,6 +21,7 @@ type Evaluation = readonly [
   tools: ToolNames,
   env: Readonly<Record<string, string>>,
   outputBytes: number,
+  regexSteps: number,
 ];
 
 /** The answer is `[false, value]` or `[true, failure]`. The bytes are those of an array of two whose first value is false. */
@@ -29,13 +30,13 @@ const valued = (value: unknown, most: number) => encode(value, most, beforeValue
 const failed = (failure: Failure) => encode([true, failure]);
 
 async function answer(body: Uint8Array): Promise<Uint8Array> {
-  const [source, input, tools, env, outputBytes] = decode(body) as Evaluation;
+  const [source, input, tools, env, outputBytes, regexSteps] = decode(body) as Evaluation;
   const modules = defineTools(tools);
   defineProperty(globalThis, "input", { value: input, writable: true, enumerable: true, configurable: true });
   defineProperty(globalThis, "process", { value: { env }, writable: true, enumerable: false, configurable: true });
   let evaluation: ReturnType<typeof evaluate>;
   try {
-    evaluation = evaluate(source, SCRIPT, modules);
+    evaluation = evaluate(source, SCRIPT, modules, regexSteps);
   } catch (error) {
     return failed(failureOf(error, false));
   }
