@@ -86,6 +86,34 @@ test.each([
   expect(done.usage.cpuUs).toBeLessThan(125_000);
 });
 
+/** A source that the parser tries in two ways at each level. */
+const slow = `${"<a>(".repeat(25)}1${")".repeat(25)}`;
+
+test("stripping types is a part of the processor time", async () => {
+  await using sandbox = await runtime.sandbox({ limits: { cpuMs: 30 } });
+  const stopped = await sandbox.evaluate(slow);
+  expect(stopped).toMatchObject({ ok: false, error: { kind: "limit", limit: "cpuMs" } });
+  expect(stopped.usage.cpuUs).toBeGreaterThanOrEqual(30_000);
+  await using patient = await runtime.sandbox({ limits: { cpuMs: 60_000 } });
+  const refused = await patient.evaluate(slow);
+  expect(refused).toMatchObject({ error: { kind: "syntax", message: "the source takes too long to parse" } });
+});
+
+test("a script has the processor time that stripping has left", async () => {
+  const limits = { cpuMs: 700, sourceBytes: 4 << 20 };
+  await using sandbox = await runtime.sandbox({ limits });
+  const functions = Array.from(
+    { length: 12_000 },
+    (_, n) => `function f${n}(a: number, b: string[]): string[] { return a > 1 ? b : [] }\n`,
+  ).join("");
+  const { usage } = await sandbox.evaluate(functions);
+  const done = await sandbox.evaluate(`${functions} for (;;);`);
+  expect(done).toMatchObject({ ok: false, error: { kind: "limit", limit: "cpuMs" } });
+  // Stripping takes more than the tolerance, and the loop has ended earlier.
+  expect(usage.cpuUs).toBeGreaterThan(40_000);
+  expect(done.usage.cpuUs).toBeLessThan(725_000);
+});
+
 test("the stack is a limit of its own", async () => {
   await using sandbox = await runtime.sandbox();
   const overflow = { ok: false, error: { kind: "limit", limit: "stack" } };

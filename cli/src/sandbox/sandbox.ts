@@ -120,7 +120,7 @@ interface Running {
   readonly signal: AbortSignal | undefined;
   readonly context: unknown;
   readonly tools: ReadonlyMap<string, AnyTool> | undefined;
-  /** In the place of the sandbox's limit. */
+  /** In the place of what stripping has left of the sandbox's limit. */
   readonly cpuMs?: number;
 }
 
@@ -222,7 +222,7 @@ export class Sandbox {
     // Many evaluations may share a signal, and each listens to it: that is no leak to warn of.
     if (signal instanceof AbortSignal && hasDefaultLimit(signal)) setMaxListeners(CONCURRENT, signal);
     const began = performance.now();
-    const { sourceBytes, wallMs } = this.#limits;
+    const { sourceBytes, wallMs, cpuMs } = this.#limits;
     const fails = (error: EvaluationError, cpuUs = 0): Evaluated => {
       const none = { peakMemoryBytes: 0, calls: 0, bytesIn: 0, bytesOut: 0 };
       return { ok: false, error, logs: [], usage: { cpuUs: Math.round(cpuUs), wallUs: since(began), ...none } };
@@ -232,10 +232,12 @@ export class Sandbox {
     if (source.length > sourceBytes || Buffer.byteLength(source) > sourceBytes)
       return fails(limited("sourceBytes", `the source is larger than ${sourceBytes} bytes`));
     const input = await this.#input(options.input);
-    const stripped = await strippedInTime(source, this, wallMs, signal);
-    if (stripped === "late") return fails(limited("wallMs", `there was no value within ${wallMs} ms`));
+    const stripped = await strippedInTime(source, this, cpuMs * 1000, wallMs, signal);
+    if (stripped === "late") return fails(this.#limited("wall"));
     if (stripped === "aborted") return fails(aborted);
     const { cpuUs } = stripped;
+    // The parser may have ended before the event loop noticed that it had to stop.
+    if ("isSpent" in stripped || cpuUs >= cpuMs * 1000) return fails(this.#limited("cpu"), cpuUs);
     if ("error" in stripped) return fails({ kind: "syntax", ...stripped.error }, cpuUs);
     if (this.#isClosed) return fails(aborted, cpuUs);
     const [names, ...fixed] = this.#fixed;
@@ -277,7 +279,7 @@ export class Sandbox {
     body: Buffer,
     began: number,
     cpuUs: number,
-    { code, signal, context, tools, cpuMs = this.#limits.cpuMs }: Running,
+    { code, signal, context, tools, cpuMs = this.#limits.cpuMs - cpuUs / 1000 }: Running,
   ): Promise<Evaluated> {
     const { logBytes, wallMs } = this.#limits;
     return new Promise((resolve) => {
@@ -293,7 +295,7 @@ export class Sandbox {
       const onAbort = () => end(aborted);
       // The runtime's own limit does not count the time in which an evaluation waits to begin.
       const late = Math.max(wallMs - (performance.now() - began), 0);
-      const timer = setTimeout(() => end(limited("wallMs", `there was no value within ${wallMs} ms`)), late);
+      const timer = setTimeout(() => end(this.#limited("wall")), late);
       signal?.addEventListener("abort", onAbort, { once: true });
       this.#calls.begin(evaluation, { signal: ended.signal, context, tools });
       this.#settled.set(evaluation, (status, answer, used) => {
@@ -427,15 +429,16 @@ function errorOf(given: unknown, code: string): EvaluationError {
   };
 }
 
-/** Strips a source, in as much time as the evaluation may take. */
+/** Strips a source, in as much processor time and time as the evaluation may take. */
 async function strippedInTime(
   source: string,
   owner: object,
+  budgetUs: number,
   ms: number,
   signal: AbortSignal | undefined,
 ): Promise<Stripped | "late" | "aborted"> {
   let isOver = false;
-  const stripped = strip(source, owner, () => isOver);
+  const stripped = strip(source, owner, budgetUs, () => isOver);
   if (!("then" in stripped)) return stripped;
   let end: ((how: "late" | "aborted") => void) | undefined;
   const ended = new Promise<"late" | "aborted">((resolve) => {

@@ -23,13 +23,23 @@ test("a source that takes too long is refused, counted, and parsed again the nex
   const refused = await strip(slow("first"));
   expect(refused).toMatchObject({ error: { message: "the source takes too long to parse" } });
   expect(refused.cpuUs).toBeGreaterThanOrEqual(250_000);
-  expect(strip(slow("first"), {}, () => true)).toBeInstanceOf(Promise);
+  expect(strip(slow("first"), {}, Number.POSITIVE_INFINITY, () => true)).toBeInstanceOf(Promise);
+}, 30_000);
+
+test("a budget that is spent ends the parser, and the next source is parsed", async () => {
+  const spent = await strip(slow("budget"), {}, 20_000);
+  expect(spent).toMatchObject({ isSpent: true });
+  expect(spent.cpuUs).toBeGreaterThanOrEqual(20_000);
+  const next = await strip("let next: number", {}, 20_000);
+  expect(next).toMatchObject({ code: expect.stringContaining("let next") });
+  expect(next.cpuUs).toBeGreaterThan(0);
 }, 30_000);
 
 test("a source for which nobody waits any more is not parsed", async () => {
   const first = strip(slow("running"));
   const began = performance.now();
-  for (let index = 0; index < 20; index++) void strip(slow(`abandoned${index}`), {}, () => true);
+  for (let index = 0; index < 20; index++)
+    void strip(slow(`abandoned${index}`), {}, Number.POSITIVE_INFINITY, () => true);
   const last = strip("let wanted: number");
   await first;
   expect(await last).toMatchObject({ code: expect.stringContaining("let wanted") });

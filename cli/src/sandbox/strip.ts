@@ -9,10 +9,13 @@ import { Worker } from "node:worker_threads";
 import { requireHere } from "../package.ts";
 import { Columns } from "./columns.ts";
 
-/** The result: JavaScript, or the reason why there is none. */
-export type Stripped =
-  | { readonly code: string; readonly cpuUs: number }
-  | { readonly error: SyntaxProblem; readonly cpuUs: number };
+/** The result: JavaScript, or the reason why there is none. The processor time of its parsing is 0 when it was there before. */
+export type Stripped = { readonly cpuUs: number } & (
+  | { readonly code: string }
+  | { readonly error: SyntaxProblem }
+  /** The budget that was given is spent. */
+  | { readonly isSpent: true }
+);
 
 /** A mistake in a source. Lines and columns begin with 1. */
 export interface SyntaxProblem {
@@ -25,20 +28,23 @@ export interface SyntaxProblem {
 interface Ready {
   /** The file with the thread's processor time; undefined where the system does not report it. */
   readonly schedstat: string | undefined;
-  /** Processor time of the thread so far, in microseconds. */
-  readonly total: number;
+  readonly module: WebAssembly.Module;
 }
 
 /** The answer of the worker. */
-type StripAnswer = { readonly us: number; readonly total: number } & (
+type StripAnswer = { readonly us: number } & (
   | { readonly code: string }
   | { readonly broken: true }
   | { readonly message: string; readonly line?: number; readonly column?: number }
 );
 
 /**
- * Runs on the thread. A trap leaves the parser's memory as it was in the middle of a function. Linux reports the processor time of a thread in
- * nanoseconds; elsewhere the time counts.
+ * Runs on the thread. A trap leaves the parser's memory as it was in the middle of a function.
+ *
+ * The processor time of a source is the time that passes, less that in which the thread waits for a processor. Linux counts the latter exactly,
+ * and the processor time of a running thread in steps of some milliseconds. Elsewhere all the time counts.
+ *
+ * V8 compiles a function of the parser at its first call, which takes tens of milliseconds in all, so sources of ours come first.
  */
 const program = `
 const { readFileSync, readlinkSync } = require("node:fs");
@@ -47,15 +53,28 @@ let schedstat;
 try {
   schedstat = "/proc/" + readlinkSync("/proc/thread-self") + "/schedstat";
 } catch {}
-const usedUs = () =>
-  schedstat === undefined ? performance.now() * 1000 : Number(readFileSync(schedstat, "latin1").split(" ")[0]) / 1000;
-const { transformSync } = require(workerData);
-parentPort.postMessage({ schedstat, total: usedUs() });
-parentPort.on("message", (source) => {
-  const began = usedUs();
+const read = () => (schedstat === undefined ? [0, 0] : readFileSync(schedstat, "latin1").split(" ").map((each) => each / 1000));
+const { parser, first, running } = workerData;
+let module;
+const { Module } = WebAssembly;
+WebAssembly.Module = function (bytes) {
+  return (module = new Module(bytes));
+};
+const { transformSync } = require(parser);
+for (const source of first) {
+  try {
+    transformSync(source, { mode: "strip-only" });
+  } catch {}
+}
+parentPort.postMessage({ schedstat, module });
+parentPort.on("message", ({ source, number }) => {
+  const began = performance.now();
+  const [used, waited] = read();
+  running[1] = used;
+  running[0] = number;
   const answer = (result) => {
-    const total = usedUs();
-    parentPort.postMessage({ ...result, us: total - began, total });
+    const us = (performance.now() - began) * 1000 - (read()[1] - waited);
+    parentPort.postMessage({ ...result, us: Math.max(us, 1) });
   };
   try {
     answer({ code: transformSync(source, { mode: "strip-only" }).code });
@@ -64,6 +83,31 @@ parentPort.on("message", (source) => {
     answer({ message: String(error.message), line: error.startLine, column: error.startColumn + 1 });
   }
 });`;
+
+/** Sources with the constructs of many programs, and one with a mistake. */
+const FIRST = [
+  `import { find } from "crm";
+type Id = number | string;
+interface Person<T = {}> { readonly id: Id; name?: string; [key: string]: unknown; of(each: T): asserts each is T }
+declare const known: Map<Id, Person>;
+export abstract class Base<T> extends Array<T> implements Iterable<T> {
+  static #count = 0; private readonly name!: string; declare other: T;
+  static { this.#count++ } get size(): number { return this.length } set size(value) {} async *each(): AsyncGenerator<T> { yield* this }
+}
+function assert(value: unknown, ...rest: string[]): asserts value { if (!value) throw new Error(\`\${rest.join(", ")}\`) }
+label: for (const [key, { a = 1, ...others }] of Object.entries({ a: {} } as Record<string, any>)) { if (key === "b") continue label; else break }
+for (let i = 0, n = 2 ** 3; i < n; i += 1) try { null?.[i]?.(/a+(?<y>b)/giu) ?? 1n } catch { void 0 } finally { i-- }
+for (const key in {}) do { delete ({} as any)[key] } while (typeof key !== "string" && !key);
+switch (1 as number) { case 1: case 2: break; default: debugger }
+const tag = (strings: TemplateStringsArray, ...values: unknown[]) => values satisfies unknown[];
+export const run = async <T extends object>({ id }: { id: Id }, [x, , y]: readonly T[] = []): Promise<T | undefined> => {
+  const found = (await find(id))!; let a, b = x ? y : found; [a, b] = [b, a]; ({ a, ...b } = { a, b });
+  return tag\`\${a}\` && new (class { [Symbol.iterator] = function* () { const got = yield 1; return got } })(), eval("1"), b;
+};
+export default { run, get [\`k\${1}\`]() { return super.toString() }, async *g() { for await (const each of []) yield each }, 0x1f: import("crm") };`,
+  "enum A { b }",
+  "let = ;",
+];
 
 /** Processor time in milliseconds for one source, and the same again for each MiB. One MiB of plain functions takes some 80 ms. */
 const LIMIT = 250;
@@ -78,6 +122,8 @@ interface Job {
   readonly source: string;
   /** Sources of different owners take turns. */
   readonly owner: object;
+  /** Processor time in microseconds that it may take. */
+  readonly budgetUs: number;
   /** Reports that nobody waits for the result any more. */
   readonly isOver: () => boolean;
   readonly resolve: (stripped: Stripped) => void;
@@ -86,8 +132,13 @@ interface Job {
 /** Strips sources, one after another, on one thread for all sandboxes. */
 class Stripper {
   #worker: Worker | undefined;
-  /** Its last report; undefined before the first. */
-  #reported: Ready | undefined;
+  /** Its report, once it is there. */
+  #ready: Ready | undefined;
+  /** The parser's code, which V8 shares with the next worker as long as the module is kept: it starts in half the time, and compiles nothing. */
+  #module: WebAssembly.Module | undefined;
+  /** The number of the source that the worker parses, and the thread's processor time when it began. The worker writes them. */
+  readonly #running = new Float64Array(new SharedArrayBuffer(16));
+  #number = 0;
   #current: { readonly job: Job; readonly limitUs: number; readonly began: number; timer: NodeJS.Timeout } | undefined;
   /** The owner whose turn is next is first. */
   readonly #waiting = new Map<object, Job[]>();
@@ -95,11 +146,11 @@ class Stripper {
   readonly #kept = new Map<string, Stripped>();
   #size = 0;
 
-  strip(source: string, owner: object, isOver: () => boolean): Promise<Stripped> | Stripped {
+  strip(source: string, owner: object, budgetUs: number, isOver: () => boolean): Promise<Stripped> | Stripped {
     const kept = this.#known(source);
     if (kept !== undefined) return kept;
     return new Promise((resolve) => {
-      const job = { source, owner, isOver, resolve };
+      const job = { source, owner, budgetUs, isOver, resolve };
       const waiting = this.#waiting.get(owner);
       if (waiting === undefined) this.#waiting.set(owner, [job]);
       else waiting.push(job);
@@ -143,10 +194,10 @@ class Stripper {
     }
     this.#worker ??= this.#start();
     this.#worker.ref();
-    const limitUs = LIMIT * 1000 * (1 + job.source.length / 2 ** 20);
+    const limitUs = Math.min(LIMIT * 1000 * (1 + job.source.length / 2 ** 20), job.budgetUs);
     const timer = setTimeout(() => this.#watch(), limitUs / 1000);
     this.#current = { job, limitUs, began: performance.now(), timer };
-    this.#worker.postMessage(job.source);
+    this.#worker.postMessage({ source: job.source, number: ++this.#number });
   }
 
   /** Ends the thread if the current source has used its time, and else looks again later. */
@@ -156,17 +207,19 @@ class Stripper {
     const waited = performance.now() - current.began;
     const used = this.#usedUs() ?? waited * 1000;
     // Refused without keeping the result: on a busy machine the next attempt may be in time.
-    if (used >= current.limitUs || waited > TIMEOUT) this.#end("the source takes too long to parse", used, false);
-    else current.timer = setTimeout(() => this.#watch(), Math.max((current.limitUs - used) / 1000, 5));
+    if (used >= current.job.budgetUs) this.#stop({ isSpent: true, cpuUs: used });
+    else if (used >= current.limitUs || waited > TIMEOUT)
+      this.#stop({ error: { message: "the source takes too long to parse" }, cpuUs: used });
+    else current.timer = setTimeout(() => this.#watch(), Math.max((current.limitUs - used) / 1000, 1));
   }
 
   /** Processor time of the current source so far; undefined where the system does not report it. */
   #usedUs(): number | undefined {
-    const { schedstat, total } = this.#reported ?? { total: 0 };
-    if (this.#reported === undefined) return 0;
-    if (schedstat === undefined) return undefined;
+    const [number, began = 0] = this.#running;
+    if (number !== this.#number) return 0;
+    if (this.#ready?.schedstat === undefined) return undefined;
     try {
-      return Math.max(threadUs(schedstat) - total, 0);
+      return Math.max(threadUs(this.#ready.schedstat) - began, 0);
     } catch {
       return undefined;
     }
@@ -175,36 +228,38 @@ class Stripper {
   #start(): Worker {
     const worker = new Worker(program, {
       eval: true,
-      workerData: requireHere.resolve("@swc/wasm-typescript"),
+      workerData: { parser: requireHere.resolve("@swc/wasm-typescript"), first: FIRST, running: this.#running },
       resourceLimits: { maxOldGenerationSizeMb: 512 },
       execArgv: [],
     });
-    this.#reported = undefined;
+    this.#ready = undefined;
     worker.on("message", (answer: StripAnswer | Ready) => {
       if (worker !== this.#worker) return;
       if ("schedstat" in answer) {
-        this.#reported = answer;
+        this.#ready = answer;
+        this.#module = answer.module;
         return;
       }
-      this.#reported = { schedstat: this.#reported?.schedstat, total: answer.total };
-      if ("broken" in answer) return this.#end("the source is nested too deeply", answer.us);
+      if ("broken" in answer)
+        return this.#stop({ error: { message: "the source is nested too deeply" }, cpuUs: answer.us }, true);
       this.#settle(
         "code" in answer
           ? { code: answer.code, cpuUs: answer.us }
           : { error: problemOf(answer, this.#current?.job.source ?? ""), cpuUs: answer.us },
       );
     });
-    const failed = () => worker === this.#worker && this.#end("the source cannot be parsed");
+    const failed = () =>
+      worker === this.#worker && this.#stop({ error: { message: "the source cannot be parsed" }, cpuUs: 0 }, true);
     worker.on("error", failed).on("exit", failed);
     return worker;
   }
 
   /** Ends the thread with the source that it has. */
-  #end(message: string, cpuUs = 0, isKept = true): void {
+  #stop(stripped: Stripped, isKept = false): void {
     const worker = this.#worker;
     this.#worker = undefined;
     void worker?.terminate();
-    this.#settle({ error: { message }, cpuUs }, isKept);
+    this.#settle(stripped, isKept);
   }
 
   #settle(stripped: Stripped, isKept = true): void {
@@ -250,7 +305,13 @@ const stripper = new Stripper();
  * Strips a source, or returns its result from before.
  *
  * @param owner sources of different owners take turns
+ * @param budgetUs processor time that the parsing may take, in microseconds. The parser is stopped as soon as the event loop notices that
+ *   it is spent
  * @param isOver asked before the source is parsed; if it returns true, the promise stays pending
  */
-export const strip = (source: string, owner: object = stripper, isOver = () => false): Promise<Stripped> | Stripped =>
-  stripper.strip(source, owner, isOver);
+export const strip = (
+  source: string,
+  owner: object = stripper,
+  budgetUs: number = Number.POSITIVE_INFINITY,
+  isOver = () => false,
+): Promise<Stripped> | Stripped => stripper.strip(source, owner, budgetUs, isOver);
