@@ -6,9 +6,10 @@
 import { field, Type } from "@tenon/sdk";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { Runtime } from "../embed/runtime.ts";
+import { decode, decodeInSlices, InvalidValueError } from "./decode.ts";
+import { encode, encodeInSlices } from "./encode.ts";
 import type { Evaluated, Sandbox } from "./sandbox.ts";
 import { tool } from "./tool.ts";
-import { decode, decodeInSlices, encode, InvalidValueError } from "./values.ts";
 
 let runtime: Runtime;
 let sandbox: Sandbox;
@@ -290,6 +291,35 @@ test("the event loop goes on while values of a MiB are decoded, one slice in eac
   const bytes = encode(values[1]);
   const ends = await Promise.allSettled([decodeInSlices(bytes.subarray(0, 100_000)), decodeInSlices(encode(1))]);
   expect(ends).toMatchObject([{ reason: expect.any(InvalidValueError) }, { value: 1 }]);
+});
+
+test("the event loop goes on while values of a program are encoded, one slice in each turn", async () => {
+  const values: [unknown, turns: number][] = [
+    [Array(1e6).fill(null), 50],
+    [Array.from({ length: 6e4 }, (_, index) => ({ [`k${index}`]: [new Uint8Array(0)] })), 8],
+    [JSON.parse(`{${Array.from({ length: 1e5 }, (_, index) => `"${index}x":0`)}}`), 4],
+    [Array(400).fill("é".repeat(20_000)), 1],
+  ];
+  for (const [value, least] of values) {
+    let turns = 0;
+    let isOver = false;
+    const count = () => {
+      turns++;
+      if (!isOver) setImmediate(count);
+    };
+    setImmediate(count);
+    const encoded = await encodeInSlices(value, "the value");
+    isOver = true;
+    expect(turns).toBeGreaterThanOrEqual(least);
+    expect(encoded.equals(encode(value))).toBe(true);
+    expect(await decodeInSlices(encoded)).toStrictEqual(value);
+  }
+  // A wrong one far behind, and a small one beside it.
+  const ends = await Promise.allSettled([
+    encodeInSlices([Array(1e5).fill(0), { far: [Symbol()] }], "it"),
+    encodeInSlices(1, "it"),
+  ]);
+  expect(ends).toMatchObject([{ reason: { message: expect.stringContaining("it[1].far[0] is a symbol") } }, {}]);
 });
 
 test("a stack that a script has written costs the event loop little", async () => {

@@ -132,6 +132,114 @@ describe("a script's value", () => {
     expect(await message("10n")).toBe("the value is a bigint, which cannot leave the sandbox");
   });
 
+  class Own {
+    constructor(
+      readonly name: string,
+      readonly at = [1],
+    ) {}
+    get size() {
+      return 1;
+    }
+  }
+  class Hidden {
+    readonly #amount = 1;
+    get amount() {
+      return this.#amount;
+    }
+  }
+  class Decimal {
+    readonly digits = [1, 2];
+    toJSON() {
+      return "1.2";
+    }
+  }
+  const circle: Record<string, unknown> = { a: {} };
+  circle["a"] = { b: [circle] };
+
+  /** Values of the program, and their texts in errors. */
+  const uncloneable: [value: unknown, text: string][] = [
+    [new URL("http://a"), "a URL: only JSON's types, bytes and dates enter a sandbox; convert it to a string"],
+    [new URLSearchParams("a=1"), "a URLSearchParams"],
+    [new Headers({ a: "b" }), "a Headers"],
+    [new Response("x"), "a Response"],
+    [new Blob(["x"]), "a Blob"],
+    [new (class Own extends URL {})("http://a"), "an Own"],
+    [new Map([[1, 2]]), "a Map: only JSON's types, bytes and dates enter a sandbox; convert it by Object.fromEntries"],
+    [new Set([1]), "a Set"],
+    [new WeakMap(), "a weak collection"],
+    [new WeakRef({}), "a WeakRef"],
+    [/a/, "a RegExp"],
+    [new Error("x"), "an Error: only JSON's types, bytes and dates enter a sandbox; copy its message"],
+    [Promise.resolve(1), "a Promise: only JSON's types, bytes and dates enter a sandbox; await it"],
+    [() => 1, "a function"],
+    [class {}, "a function"],
+    [10n, "a bigint: only JSON's types, bytes and dates enter a sandbox; convert it to a string or a number"],
+    [Symbol("x"), "a symbol"],
+    [Object(1n), "a boxed value"],
+    [new Float64Array(1), "a Float64Array, not a Uint8Array"],
+    [new DataView(new ArrayBuffer(1)), "a DataView, not a Uint8Array"],
+    [new ArrayBuffer(1), "an ArrayBuffer"],
+    [new SharedArrayBuffer(1), "an ArrayBuffer"],
+    [new Proxy({}, {}), "a Proxy"],
+    [(function* () {})(), "an object with a prototype"],
+    [new Intl.NumberFormat("en"), "a NumberFormat"],
+    [new Hidden(), "a Hidden: only JSON's types, bytes and dates enter a sandbox; copy its data to a plain object"],
+    [new Decimal(), "a Decimal: only JSON's types, bytes and dates enter a sandbox; convert it as its toJSON does"],
+    [Object.create({ inherited: 1 }), "an object with a prototype"],
+  ];
+  test.each(uncloneable)("%o does not enter a sandbox", async (value, text) => {
+    const errors: unknown[] = [];
+    await using sandbox = await made({
+      tools: { give: tool({ run: () => ({ a: [value] }) }) },
+      onToolError: (error) => void errors.push(error),
+    });
+    await expect(sandbox.evaluate("1", { input: { a: [value] } })).rejects.toThrow(`the input.a[0] is ${text}`);
+    const done = await sandbox.evaluate("give().catch(String)");
+    expect(resultOf(done)).toBe("ToolError: give failed");
+    expect(errors).toMatchObject([
+      { name: "DataCloneError", message: expect.stringContaining(`the result of give.a[0] is ${text}`) },
+    ]);
+  });
+
+  test("an object of a class crosses with its own properties, in both directions", async () => {
+    await using sandbox = await made({ tools: { give: tool({ run: () => [new Own("x"), Object.create(null)] }) } });
+    expect(resultOf(await sandbox.evaluate("give()"))).toStrictEqual([{ name: "x", at: [1] }, {}]);
+    expect(resultOf(await sandbox.evaluate("input", { input: new Own("y") }))).toStrictEqual({ name: "y", at: [1] });
+    const inside =
+      "class Own { a = 1; get b() { return 2 } } [new Own(), Object.create(null), new (class extends Array {})(1)]";
+    expect(resultOf(await sandbox.evaluate(inside))).toStrictEqual([{ a: 1 }, {}, [undefined]]);
+  });
+
+  test("a circle is named by the place that contains itself", async () => {
+    await using sandbox = await made();
+    await expect(sandbox.evaluate("1", { input: { first: circle } })).rejects.toThrow(
+      /^the input\.first[.\w[\]]* contains itself$/,
+    );
+  });
+
+  test.each([
+    ["new Map([[1, 2]])", "a Map"],
+    ["new Set([1])", "a Set"],
+    ["/a/", "a RegExp"],
+    ["new Error('x')", "an Error"],
+    ["Promise.resolve(1)", "a Promise"],
+    ["[1].values()", "an Array Iterator"],
+    ["(function* () {})()", "a Generator"],
+    ["new WeakRef({})", "a WeakRef"],
+    ["new Date(0).constructor", "a function"],
+    ["new Float64Array(1)", "a Float64Array"],
+    ["new URLSearchParams('a=1')", "a URLSearchParams"],
+    ["new (class Own extends URL {})('http://a')", "a URL"],
+    ["new (class Hidden { #amount = 1; get amount() { return this.#amount } })()", "a Hidden"],
+    ["new (class Decimal { digits = [1]; toJSON() { return '1' } })()", "a Decimal"],
+    ["Object.create({ inherited: 1 })", "an object with a prototype"],
+  ])("%s does not leave a sandbox", async (source, text) => {
+    await using sandbox = await made({ tools: { take: tool({ run: (value) => value }) } });
+    const message = `.a[0] is ${text}, which cannot leave the sandbox`;
+    expect(errorOf(await sandbox.evaluate(`({ a: [${source}] })`))).toMatchObject({ name: "DataCloneError", message });
+    expect(resultOf(await sandbox.evaluate(`take({ a: [${source}] }).catch((e) => e.message)`))).toBe(message);
+  });
+
   test("an input that cannot be cloned is an error of the program", async () => {
     await using sandbox = await made();
     await expect(sandbox.evaluate("1", { input: { f: () => 1 } })).rejects.toThrow("the input.f is a function");

@@ -8,11 +8,12 @@ import { refuseWrongEvaluation, refuseWrongSandbox } from "./check-options.ts";
 import { Columns } from "./columns.ts";
 import { sandboxComponent } from "./component.ts";
 import { declarations } from "./declarations.ts";
+import { decodeInSlices } from "./decode.ts";
+import { encode, encodeAll, encodeInSlices } from "./encode.ts";
 import { type SandboxLimitName, type SandboxLimits, wholeLimits } from "./limits.ts";
 import { type Stripped, strip } from "./strip.ts";
 import { type AnySchema, type AnyTool, issuesText, type Tools, toolNames, toolsByPath } from "./tool.ts";
 import { type OnToolError, ToolCalls } from "./tool-calls.ts";
-import { decodeInSlices, encode, encodeAll } from "./values.ts";
 
 /** The options of `runtime.sandbox`. */
 export interface SandboxOptions {
@@ -231,7 +232,7 @@ export class Sandbox {
     // The bytes of a text of a GiB are not counted in vain.
     if (source.length > sourceBytes || Buffer.byteLength(source) > sourceBytes)
       return fails(limited("sourceBytes", `the source is larger than ${sourceBytes} bytes`));
-    const input = await this.#input(options.input);
+    const input = await encodeInSlices(await this.#input(options.input), "the input");
     const stripped = await strippedInTime(source, this, cpuMs * 1000, wallMs, signal);
     if (stripped === "late") return fails(this.#limited("wall"));
     if (stripped === "aborted") return fails(aborted);
@@ -243,7 +244,7 @@ export class Sandbox {
     const [names, ...fixed] = this.#fixed;
     const tools = own && { ...this.#options.tools, ...own };
     const all = tools === undefined ? names : encode(toolNames(tools));
-    const body = encodeAll([encode(stripped.code), encode(input, "the input"), all, ...fixed]);
+    const body = encodeAll([encode(stripped.code), input, all, ...fixed]);
     return this.#run(body, began, cpuUs, { code: stripped.code, signal, context, tools: tools && toolsByPath(tools) });
   }
 

@@ -1,8 +1,9 @@
 /** Answers the calls of tools: checks what a script sends, runs the tool, and checks its result. */
 import type { Tools as NativeTools } from "@tenon/native";
 import { native } from "../native.ts";
+import { decodeInSlices } from "./decode.ts";
+import { encode, encodeAll, encodeInSlices } from "./encode.ts";
 import { type AnySchema, type AnyTool, issuesText, PublicError } from "./tool.ts";
-import { decodeInSlices, encode, encodeAll } from "./values.ts";
 
 /** The part of an evaluation that its tools see. */
 export interface CallingEvaluation {
@@ -97,7 +98,7 @@ async function answerOf(
     const result = await tool.run(input as never, { signal, context });
     const isWrong = (issues: string) => new Error(`${path}: the result is wrong: ${issues}`);
     const output = returns ? await checked(returns, result, isWrong) : result;
-    return encodeAll([noError, encode(output, `the result of ${path}`)]);
+    return encodeAll([noError, await encodeInSlices(output, `the result of ${path}`)]);
   } catch (error) {
     if (tool?.publicErrors === true || isPublic(error)) return failed(messageOf(error));
     void report(error, path, onError);

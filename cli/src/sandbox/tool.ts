@@ -47,7 +47,10 @@ export interface ToolOptions<Input, Output> {
   readonly description?: string;
   /** True when scripts may read the messages of all errors that the tool throws. False when left out: {@link PublicError} alone. */
   readonly publicErrors?: boolean;
-  /** Answers a call. The argument is a copy, and was validated. */
+  /**
+   * Answers a call. The argument is a copy, and was validated. A large result is read in slices between other work of the program, so it must
+   * not change any more.
+   */
   readonly run: (input: Input, call: ToolCall) => NoInfer<Output> | Promise<NoInfer<Output>>;
 }
 

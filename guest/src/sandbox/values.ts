@@ -1,6 +1,7 @@
 /**
  * The encoding of values between a sandbox and its program: JSON's types, `undefined`, bytes and dates. A value is a tag and its content;
- * numbers are little-endian. `cli/src/sandbox/values.ts` is the other side.
+ * numbers are little-endian. `cli/src/sandbox/encode.ts` and `decode.ts`
+ * are the other side.
  *
  * | tag | value | content |
  * |---|---|---|
@@ -30,7 +31,7 @@ const isWellFormed = uncurry(String.prototype.isWellFormed);
 const codeAt = uncurry(String.prototype.charCodeAt);
 const timeOf = uncurry(Date.prototype.getTime);
 const { fromCharCode } = String;
-const { defineProperty, getPrototypeOf, keys } = Object;
+const { defineProperty, getPrototypeOf, hasOwn, keys } = Object;
 const objectPrototype = Object.prototype;
 const { isArray } = Array;
 
@@ -153,10 +154,16 @@ export function encode(value: unknown, most = Number.POSITIVE_INFINITY, before?:
         return number(timeOf(value as Date));
       case "Object":
       case "Arguments": {
-        for (let at = getPrototypeOf(value); at !== null && at !== objectPrototype; at = getPrototypeOf(at))
-          if (isPlatform(at)) return refuse(withArticle(nameOf(at)), depth);
-        byte(10);
         const names = keys(value);
+        const prototype = getPrototypeOf(value);
+        // An object of a class whose own properties are not its data.
+        let isOther = false;
+        for (let at = prototype; at !== null && at !== objectPrototype; at = getPrototypeOf(at)) {
+          if (isPlatform(at)) return refuse(nameOf(at), depth);
+          isOther ||= names.length === 0 || hasOwn(at, "toJSON");
+        }
+        if (isOther) return refuse(nameOf(prototype as object), depth);
+        byte(10);
         count(names.length);
         for (let index = 0; index < names.length; index++) {
           const name = names[index] as string;
@@ -179,10 +186,11 @@ export function encode(value: unknown, most = Number.POSITIVE_INFINITY, before?:
   return part(bytes, 0, length);
 }
 
-/** The name of a class of the platform, by its prototype. */
+/** The name of a class with an article, by its prototype. */
 function nameOf(prototype: object): string {
-  const { name } = prototype.constructor;
-  return typeof name === "string" ? name : "platform object";
+  const of = prototype.constructor;
+  const name = typeof of === "function" ? of.name : undefined;
+  return typeof name === "string" && name !== "" && of !== Object ? withArticle(name) : "an object with a prototype";
 }
 
 /** The name of a class after "a", or after "an" when it begins with A, E, I or O. */
