@@ -1,8 +1,8 @@
 //! Polls of connections count for requests: the reading of a head, the writing of an answer, and the request itself where it is polled
 //! there.
 //!
-//! A poll counts for the last metered request that has come on its connection. The usage of a request is reported after the poll in which
-//! its answer was there, because this poll writes the answer.
+//! A poll counts for the last request that has come on its connection, and for none when that is not metered, such as one for the metrics.
+//! The usage of a request is reported after the poll in which its answer was there, because this poll writes the answer.
 
 use std::cell::{Cell, RefCell};
 use std::pin::pin;
@@ -16,19 +16,29 @@ thread_local! {
     static IS_POLLED: Cell<bool> = const { Cell::new(false) };
     /// The request for which that poll counts, until it is answered.
     static REQUEST: RefCell<Option<Arc<Metering>>> = const { RefCell::new(None) };
+    /// The meter of that request, or of the one before, whose streamed answer goes on.
+    static METER: RefCell<Option<Meter>> = const { RefCell::new(None) };
     /// True when a request was answered in that poll.
     static IS_ANSWERED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Counts the poll of the connection on this thread, if there is one, for a request from now on.
+/// Notes that another request has come on the connection on this thread. The poll counts for that one if it is adopted, and for none
+/// otherwise.
+pub(crate) fn begins() {
+    if let Some(former) = METER.take() {
+        former.end_poll();
+        Meter::hold_poll();
+    }
+    REQUEST.set(None);
+}
+
+/// Counts the poll of the connection on this thread, if there is one, for a request from its beginning on.
 pub(crate) fn adopt(metering: &Arc<Metering>) {
     if !IS_POLLED.get() {
         return;
     }
-    let former = REQUEST.replace(Some(Arc::clone(metering)));
-    if let Some(former) = &former {
-        former.meter.end_poll();
-    }
+    METER.set(Some(metering.meter.clone()));
+    REQUEST.set(Some(Arc::clone(metering)));
     metering.meter.take_poll();
     IS_ANSWERED.set(false);
 }
@@ -43,7 +53,7 @@ pub(crate) async fn counted<T>(served: impl Future<Output = T>) -> T {
     let mut served = pin!(served);
     let (mut request, mut last) = (None, None);
     std::future::poll_fn(|cx| {
-        let counted = ConnectionPoll::begin(request.take(), last.as_ref());
+        let counted = ConnectionPoll::begin(request.take(), last.take());
         let polled = served.as_mut().poll(cx);
         request = counted.end(&mut last);
         polled
@@ -57,14 +67,15 @@ struct ConnectionPoll;
 impl ConnectionPoll {
     /// Begins to count for a request without an answer, or one whose streamed answer goes on. Nothing is counted without one, until
     /// the next request comes.
-    fn begin(request: Option<Arc<Metering>>, last: Option<&Meter>) -> Self {
+    fn begin(request: Option<Arc<Metering>>, last: Option<Meter>) -> Self {
         IS_POLLED.set(true);
         IS_ANSWERED.set(false);
-        match (&request, last) {
-            (Some(request), _) => request.meter.take_poll(),
-            (None, Some(last)) if !last.is_over() => last.take_poll(),
-            (None, _) => {}
+        let last = last.filter(|last| !last.is_over());
+        let meter = request.as_ref().map(|request| request.meter.clone()).or(last);
+        if let Some(meter) = &meter {
+            meter.take_poll();
         }
+        METER.set(meter);
         REQUEST.set(request);
         Self
     }
@@ -72,9 +83,7 @@ impl ConnectionPoll {
     /// Counts the poll, and returns the request that has no answer yet.
     fn end(self, last: &mut Option<Meter>) -> Option<Arc<Metering>> {
         let request = REQUEST.take();
-        if let Some(request) = &request {
-            *last = Some(request.meter.clone());
-        }
+        *last = METER.take();
         if let Some(meter) = last {
             meter.end_poll();
         }
@@ -88,6 +97,7 @@ impl Drop for ConnectionPoll {
     fn drop(&mut self) {
         IS_POLLED.set(false);
         Meter::forget_poll();
+        METER.set(None);
         REQUEST.set(None);
     }
 }
@@ -152,6 +162,7 @@ mod tests {
                     spin();
                     assert!(told.lock().unwrap().is_empty());
                     let two = metering(&told, "two");
+                    begins();
                     adopt(&two);
                     spin();
                     drop(two);
@@ -175,6 +186,44 @@ mod tests {
             .map(|RequestUsage { request_id, usage, .. }| (request_id.to_string(), usage.cpu.as_millis() / 5))
             .collect();
         assert_eq!(told, [("one".to_string(), 3), ("two".to_string(), 2)]);
+    }
+
+    /// A request that is not metered comes with another one, whose permit is kept, and after it.
+    #[test]
+    fn polls_of_requests_that_are_not_metered_count_for_none() {
+        let told = Told::default();
+        let one = metering(&told, "one");
+        let mut poll = 0;
+        let mut served = Box::pin(counted(poll_fn(|_| {
+            poll += 1;
+            match poll {
+                1 => {
+                    begins();
+                    adopt(&one);
+                    spin();
+                    answered();
+                    begins();
+                    spin();
+                    answered();
+                }
+                // The rest of its answer.
+                2 => spin(),
+                // The next one, which waits.
+                3 => {
+                    begins();
+                    spin();
+                }
+                _ => spin(),
+            }
+            Poll::<()>::Pending
+        })));
+        for _ in 0..4 {
+            assert!(served.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        }
+        drop(served);
+        assert_eq!(Arc::strong_count(&one), 1);
+        drop(one);
+        assert_eq!(told.lock().unwrap()[0].usage.cpu.as_millis() / 5, 1);
     }
 
     /// The polls of a streamed answer count although its head is there.

@@ -210,6 +210,11 @@ impl Meter {
         POLLED.set(Some((self.address(), began)));
     }
 
+    /// Counts the rest of the poll on this thread for none, unless a meter takes it.
+    pub(crate) fn hold_poll() {
+        POLLED.set(Some((0, processor_time())));
+    }
+
     /// Counts no poll on this thread any more.
     pub(crate) fn forget_poll() {
         POLLED.set(None);

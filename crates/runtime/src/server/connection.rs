@@ -235,6 +235,7 @@ impl Connections {
             let mut ongoing = half_closed.is_none().then(|| activity.begin());
             async move {
                 let version = request.version();
+                metering::begins();
                 let mut response = runtime.handle_for(&client, request).await;
                 metering::answered();
                 // The client's next request goes to another server, or there is none.
