@@ -24,6 +24,7 @@ use crate::{
 };
 
 mod development;
+mod fairness;
 mod migrations;
 mod reports;
 
