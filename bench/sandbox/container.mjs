@@ -49,20 +49,22 @@ export function container() {
     child.stdin.write(`${JSON.stringify(source)}\n`);
     return { name, child };
   };
-  const evaluate = (source) =>
+  const evaluate = (source, called = () => {}) =>
     new Promise((resolve, reject) => {
       const { child } = start(source);
       let value;
       createInterface({ input: child.stdout }).on("line", (line) => {
         const said = JSON.parse(line);
-        if ("call" in said) child.stdin.write(`${JSON.stringify(said.call)}\n`);
-        else ({ value } = said);
+        if ("call" in said) {
+          called();
+          child.stdin.write(`${JSON.stringify(said.call)}\n`);
+        } else ({ value } = said);
       });
       child.once("close", (code) => (code === 0 ? resolve(value) : reject(new Error(`runc ended with ${code}`))));
     });
   return {
     evaluate,
-    calls: (count) => evaluate(`(async () => { for (let i = 0; i < ${count}; i++) await ping(i) })()`),
+    calls: (count, called) => evaluate(`(async () => { for (let i = 0; i < ${count}; i++) await ping(i) })()`, called),
     /** MiB of a container that waits: its own memory, and its part of the pages that several share. */
     waitingMib: async () => {
       const { name, child } = start("console.log('{}'); new Promise((r) => setTimeout(r, 600_000))");

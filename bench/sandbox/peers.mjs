@@ -31,11 +31,15 @@ export function isolatedVm(load) {
       await context.eval(source, { timeout: 1_000 });
       isolate.dispose();
     },
-    /** Calls a function of the program one call after another. */
-    calls: async (count) => {
+    /** Calls a function of the program one call after another. `called` is called in each. */
+    calls: async (count, called) => {
       const isolate = new ivm.Isolate({ memoryLimit: 64 });
       const context = await isolate.createContext();
-      await context.global.set("ping", new ivm.Reference(async (x) => x));
+      const ping = async (x) => {
+        called();
+        return x;
+      };
+      await context.global.set("ping", new ivm.Reference(ping));
       const source = `(async () => { for (let i = 0; i < ${count}; i++) await ping.apply(undefined, [i], { result: { promise: true } }) })()`;
       await context.eval(source, { promise: true });
       isolate.dispose();
@@ -63,10 +67,11 @@ export async function quickjs(load) {
   const engine = await package_.getQuickJS();
   return {
     evaluate: (source) => engine.evalCode(source, { memoryLimitBytes: 64 << 20 }),
-    calls: async (count) => {
+    calls: async (count, called) => {
       const runtime = engine.newRuntime();
       const context = runtime.newContext();
       const ping = context.newFunction("ping", (x) => {
+        called();
         const promise = context.newPromise();
         const value = context.newNumber(context.getNumber(x));
         // The host answers in a later turn, as one that does anything has to.
@@ -118,7 +123,8 @@ export async function workerd(load) {
   const evaluate = async (source) => {
     const at = source.lastIndexOf(";") + 1;
     const body = `${source.slice(0, at)} return Response.json(${source.slice(at)});`;
-    const response = await fetch(`http://127.0.0.1:${port}/`, { method: "POST", body });
+    const signal = AbortSignal.timeout(30_000);
+    const response = await fetch(`http://127.0.0.1:${port}/`, { method: "POST", body, signal });
     const text = await response.text();
     if (!response.ok) throw new Error(text);
   };
