@@ -141,19 +141,45 @@ impl Encoder {
 
     /// Notes the start of a call.
     pub fn start(&mut self, number: u32, call: &Call) {
+        let Call { method, url, headers, body, timeout_ms, max_bytes, streamed } = call;
+        self.start_with(number, (method, url), headers, body.as_deref(), [*timeout_ms, *max_bytes], *streamed);
+    }
+
+    /// The same with borrowed parts: method and URL, headers, body, time-out and the most bytes of the answer.
+    pub fn start_with(
+        &mut self,
+        number: u32,
+        (method, url): (&str, &str),
+        headers: Fields<'_>,
+        body: Option<&[u8]>,
+        [timeout_ms, max_bytes]: [u32; 2],
+        streamed: Option<bool>,
+    ) {
         let writer = &mut self.writer;
-        writer.kind(match call.streamed {
+        writer.kind(match streamed {
             None => START,
             Some(false) => START_STREAMED,
             Some(true) => START_WRITTEN,
         });
         writer.number(number.into());
-        writer.text(call.method.as_bytes());
-        writer.text(call.url.as_bytes());
-        fields(writer, &call.headers);
-        writer.optional_data(call.body.as_deref());
-        writer.number(call.timeout_ms.into());
-        writer.number(call.max_bytes.into());
+        writer.text(method.as_bytes());
+        writer.text(url.as_bytes());
+        fields(writer, headers);
+        writer.optional_data(body);
+        writer.number(timeout_ms.into());
+        writer.number(max_bytes.into());
+    }
+
+    /// The place behind the last event, to which [`Encoder::truncate`] returns.
+    #[must_use]
+    pub fn place(&self) -> (usize, usize) {
+        (self.writer.bytes.len(), self.writer.entries)
+    }
+
+    /// Removes the events after a place, which must not be times.
+    pub fn truncate(&mut self, (length, entries): (usize, usize)) {
+        self.writer.bytes.truncate(length);
+        self.writer.entries = entries;
     }
 
     /// Notes a wait.

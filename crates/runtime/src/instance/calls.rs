@@ -145,13 +145,18 @@ impl OutboundCalls {
         }
     }
 
+    /// The number of the next call.
+    fn next(&self) -> u32 {
+        self.started.wrapping_add(1)
+    }
+
     fn start(&mut self, request: Request, egress: &mut Egress, bodies: Bodies) -> wasmtime::Result<u32> {
         if self.running.len() + self.done.len() + self.streams.len() >= self.most {
             bail!("more calls than max_resources run or were not taken");
         }
         // A request that makes as many fails before.
-        self.started = self.started.wrapping_add(1);
-        let call = self.started;
+        let call = self.next();
+        self.started = call;
         let mut held = self.account.charge();
         if !held.grow(RESOURCE_BYTES) {
             return Err(beyond(self.account.most()));

@@ -116,14 +116,22 @@ fn start(host: &mut Host, request: Request, bodies: Bodies) -> wasmtime::Result<
         return player.start(seam::call(&request, bodies));
     }
     host.check()?;
-    // The request is the call's from here on.
-    let noted = host.seam.recorder().map(|_| seam::call(&request, bodies));
+    // The request is the call's from here on, so it is noted before.
+    let next = host.calls.next();
+    let noted = host.seam.recorder().map(|recorder| {
+        let mut place = Default::default();
+        recorder.note(|tape| {
+            place = tape.place();
+            seam::note_start(tape, next, &request, bodies);
+        });
+        place
+    });
     let Host { calls, egress, .. } = host;
     let call = calls.start(request, egress, bodies);
-    let call = host.seam.refused(call)?;
-    if let Some(noted) = noted {
-        host.seam.note(|tape| tape.start(call, &noted));
+    if let (Err(_), Some(place)) = (&call, noted) {
+        host.seam.note(|tape| tape.truncate(place));
     }
+    let call = host.seam.refused(call)?;
     host.check()?;
     Ok(call)
 }

@@ -14,11 +14,21 @@ pub(super) fn call(request: &Request, bodies: Bodies) -> tape::Call {
         body: body.clone(),
         timeout_ms: *timeout_ms,
         max_bytes: *max_bytes,
-        streamed: match bodies {
-            Bodies::Whole => None,
-            Bodies::Streamed => Some(false),
-            Bodies::StreamedWithMore => Some(true),
-        },
+        streamed: streamed(bodies),
+    }
+}
+
+/// Notes the start of a call, without a copy of its request.
+pub(super) fn note_start(tape: &mut tape::Encoder, call: u32, request: &Request, bodies: Bodies) {
+    let Request { method, url, headers, body, timeout_ms, max_bytes } = request;
+    tape.start_with(call, (method, url), headers, body.as_deref(), [*timeout_ms, *max_bytes], streamed(bodies));
+}
+
+fn streamed(bodies: Bodies) -> Option<bool> {
+    match bodies {
+        Bodies::Whole => None,
+        Bodies::Streamed => Some(false),
+        Bodies::StreamedWithMore => Some(true),
     }
 }
 
