@@ -24,6 +24,12 @@ pub fn read_tape(bytes: Buffer, whole: bool) -> Result<String> {
     Ok(view.to_string())
 }
 
+/// Returns the module's name from the first bytes of a recording, which may be damaged after them. `null` when it is not there.
+#[napi]
+pub fn tape_module(start: Buffer) -> Option<String> {
+    Tape::read_module(&start)
+}
+
 /// Removes recordings from a folder: those that are older than so many milliseconds, and the oldest until so many bytes are left.
 /// Returns how many were removed. Rejects with `FOLDER`.
 #[napi]

@@ -124,21 +124,26 @@ async function replayed(
 }
 
 /**
- * The module whose recordings are compared with another build: that of the file's name, where there are those of several; undefined for all.
+ * The module whose recordings are compared with another build: that of the file's name, where there are any of it; undefined for all, when
+ * they are of one module.
  *
  * @throws TenonError `USAGE` when none of several has the file's name
  */
 async function comparedModule(files: readonly string[], against: string): Promise<string | undefined> {
-  const { headIn } = await import("../replay/tapes.ts");
+  const { headIn, namedModule } = await import("../replay/tapes.ts");
+  const name = moduleName(against);
   const modules = new Set<string>();
   for (const file of files) {
+    // The beginning is enough for a module that a whole recording has named. One file at a time is in memory.
+    const named = await namedModule(file);
+    if (named === undefined || modules.has(named)) continue;
     const head = await headIn(file);
     // One that cannot be read is reported in its turn.
-    if (!("failure" in head)) modules.add(head.module);
+    if ("failure" in head) continue;
+    if (head.module === name) return name;
+    modules.add(head.module);
   }
   if (modules.size < 2) return undefined;
-  const name = moduleName(against);
-  if (modules.has(name)) return name;
   const names = [...modules].sort().map(visible);
   throw new TenonError(
     "USAGE",
@@ -226,18 +231,18 @@ function askLines({ replayed, after, place }: Difference): string[] {
   ];
 }
 
-function differenceLines({ recorded, replayed, part, after, place }: Difference): string[] {
+function differenceLines({ kind, recorded, replayed, part, after, place }: Difference): string[] {
   return [
     `  recorded  ${recorded}`,
     `  replayed  ${replayed}`,
     ...(part === null ? [] : [`  part      ${part}`]),
     ...(after === null ? [] : [`  after     ${after}`]),
     ...(place === null ? [] : [`  place     ${place}`]),
-    ...(part?.startsWith("memory that") ? [`  meaning   ${hidden}`] : []),
+    ...(kind === "memory" ? [`  meaning   ${hidden}`] : []),
   ];
 }
 
 /** The explanation of a difference of memory alone. */
 const hidden =
-  "a value that the handler got was changed and only kept, or the engine computes differently here: record again with this version, " +
-  "and report it if it stays";
+  "a value that the handler got was changed and only kept, or the engine computes differently here: replay it with TENON_PORTABLE=1 and on the " +
+  "machine that recorded it to see which (docs/replay.md#memory-alone)";

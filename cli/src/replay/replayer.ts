@@ -10,6 +10,11 @@ import { findProject } from "../project/project.ts";
 
 /** The first difference between a recording and its replay. */
 export interface Difference {
+  /**
+   * `event` when the guest did something else, `new` when another build asked for something that was not recorded, `memory` when only
+   * the digest differs, `endless` when the guest did not end.
+   */
+  readonly kind: "event" | "new" | "memory" | "endless";
   /** The number of the event, from 0. */
   readonly event: number;
   readonly recorded: string;
@@ -18,9 +23,10 @@ export interface Difference {
   readonly part: string | null;
   /** The last call or log line before it. */
   readonly after: string | null;
-  /** The place in the sources where the program caused it; of an answer, the last place before it. */
+  /** The place in the sources where the program caused it; of an answer and of memory, the last place before it. */
   readonly place: string | null;
-  readonly isNew: boolean;
+  /** The call that the guest made in the place of the recorded event. */
+  readonly asked: { readonly method: string; readonly url: string } | null;
 }
 
 /** A difference of another build. */

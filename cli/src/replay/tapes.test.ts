@@ -37,7 +37,9 @@ test("texts of a recording send a terminal no escapes and forge no line", () => 
   const shown = viewLines({ ...head, ...rest, events: [{ kind: "request", text: escapes }, empty] } as TapeView);
   const part = `header ${escapes}`;
   const change = { part, recorded: escapes, replayed: null };
-  const found = { event: 1, recorded: escapes, replayed: escapes, part, after: escapes, place: escapes, isNew: true };
+  const asked = { method: escapes, url: escapes };
+  const texts = { recorded: escapes, replayed: escapes, part, after: escapes, place: escapes };
+  const found = { kind: "new", event: 1, ...texts, asked } as const;
   const reports = [
     report(escapes, { verdict: "same", comparedMemory: true }),
     report(escapes, { verdict: "changed", comparedMemory: false, found: [change] }),

@@ -1,5 +1,5 @@
 /** Recordings of requests: their files, and what the addon knows of them. */
-import { constants, open, readdir, stat } from "node:fs/promises";
+import { constants, type FileHandle, open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { failureToTell, systemReason, TenonError } from "../errors.ts";
 import { native } from "../native.ts";
@@ -60,13 +60,8 @@ export async function tapeFiles(path: string): Promise<string[]> {
  */
 export async function tapeBytes(file: string): Promise<Buffer> {
   try {
-    // Without O_NONBLOCK, a pipe that nobody writes to would wait.
-    const opened = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    const opened = await openedTape(file);
     try {
-      const found = await opened.stat();
-      if (!found.isFile()) throw new TenonError("USAGE", `cannot read ${visible(file)}: it must be a file`);
-      if (found.size > MAX_BYTES)
-        throw new TenonError("USAGE", `${visible(file)}: it is larger than ${MAX_BYTES} bytes`);
       return await opened.readFile();
     } finally {
       await opened.close();
@@ -77,9 +72,43 @@ export async function tapeBytes(file: string): Promise<Buffer> {
   }
 }
 
+/** Opens a recording, which is a file and has no more bytes than one may have. */
+async function openedTape(file: string): Promise<FileHandle> {
+  // Without O_NONBLOCK, a pipe that nobody writes to would wait.
+  const opened = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  try {
+    const found = await opened.stat();
+    if (!found.isFile()) throw new TenonError("USAGE", `cannot read ${visible(file)}: it must be a file`);
+    if (found.size > MAX_BYTES) throw new TenonError("USAGE", `${visible(file)}: it is larger than ${MAX_BYTES} bytes`);
+    return opened;
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+}
+
 /** @throws TenonError `USAGE` when the bytes are not a recording */
 export function headOf(bytes: Buffer, file: string): TapeHead {
   return parsed(bytes, file, false) as TapeHead;
+}
+
+/** Bytes at the beginning of a recording that have its module's name. */
+const START = 1024;
+
+/** The module that the beginning of a recording names. The rest may be damaged. Undefined when it cannot be read. */
+export async function namedModule(file: string): Promise<string | undefined> {
+  try {
+    const opened = await openedTape(file);
+    try {
+      const { buffer, bytesRead } = await opened.read(Buffer.alloc(START), 0, START, 0);
+      return native().tapeModule(buffer.subarray(0, bytesRead)) ?? undefined;
+    } finally {
+      await opened.close();
+    }
+  } catch {
+    // It is reported in its turn.
+    return undefined;
+  }
 }
 
 /** The head of a recording among others, or the reason why it cannot be read. */

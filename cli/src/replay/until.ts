@@ -106,7 +106,7 @@ export async function replayUntil(tape: Buffer, view: TapeView, until: string, p
 
 /** Reports whether the replay was stopped because it did not end. */
 function isEndless(replayed: Replayed): boolean {
-  return replayed.verdict === "differs" && replayed.found.replayed.startsWith("the replay did not end");
+  return replayed.verdict === "differs" && replayed.found.kind === "endless";
 }
 
 /** The text of a result. Expressions may move the place of a difference within its line. */
@@ -193,7 +193,7 @@ class Builds {
   /** The values that the probes have sent; undefined when they sent none. */
   sentIn(replayed: Replayed): Sent | undefined {
     if (replayed.verdict !== "asks") return undefined;
-    const [, text] = replayed.found.replayed.split(`call ${this.#mark} `);
-    return text === undefined ? undefined : (JSON.parse(decodeURIComponent(text)) as Sent);
+    const { asked } = replayed.found;
+    return asked?.method === this.#mark ? (JSON.parse(decodeURIComponent(asked.url)) as Sent) : undefined;
   }
 }

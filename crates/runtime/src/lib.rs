@@ -54,7 +54,7 @@ pub use request::pages::Page;
 pub use response::{BodyError, ResponseBody};
 pub use runtime::{Runtime, SentAgain};
 pub use server::{Server, Socket};
-pub use tape::{Change, Difference, LogLine, Replayed, Verdict, meta_view, tape_view};
+pub use tape::{AskedCall, Change, Difference, DifferenceKind, LogLine, Replayed, Verdict, meta_view, tape_view};
 pub use telemetry::recent::RecentRequest;
 /// For programs that serve and do nothing else: it changes the allocator of the whole process.
 pub use tenon_memory::keep_little;

@@ -163,6 +163,16 @@ impl Tape {
         head(bytes).map(|(meta, _)| meta)
     }
 
+    /// Reads the module's name from the first bytes of a file. Nothing else is read, so the file may be damaged. None when the name is
+    /// not there.
+    #[must_use]
+    pub fn read_module(start: &[u8]) -> Option<String> {
+        let rest = start.strip_prefix(MARK)?.strip_prefix(&[VERSION])?;
+        let mut reader = Reader::new(rest);
+        reader.fixed(32, "digest").ok()?;
+        reader.string("module").ok()
+    }
+
     /// The bytes of its file.
     #[must_use]
     pub fn file(&self) -> Vec<u8> {

@@ -5,10 +5,36 @@ use tenon_tape::{Call, Event, Field, Request, Response};
 
 use super::change::shown;
 
+/// The kind of a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum DifferenceKind {
+    /// The guest did something else.
+    Event,
+    /// Another build asked for something that is nowhere in the recording.
+    New,
+    /// Only the digest of memory and globals differs.
+    Memory,
+    /// The guest did not end within the time of a replay.
+    Endless,
+}
+
+/// A call that the guest made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AskedCall {
+    /// Its method.
+    pub method: String,
+    /// Its URL.
+    pub url: String,
+}
+
 /// The first difference between a recording and its replay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Difference {
+    /// Its kind.
+    pub kind: DifferenceKind,
     /// The number of the event, from 0.
     pub event: usize,
     /// The recorded event, in words.
@@ -19,11 +45,11 @@ pub struct Difference {
     pub part: Option<String>,
     /// The last call or log line before it.
     pub after: Option<String>,
-    /// The place in the sources where the guest caused it. For an answer, and for an event that only Tenon's code caused, it is the
-    /// last place before it.
+    /// The place in the sources where the guest caused it. For an answer, for memory, and for an event that only Tenon's code caused,
+    /// it is the last place before it.
     pub place: Option<String>,
-    /// True when another build asked for something that is nowhere in the recording.
-    pub is_new: bool,
+    /// The call that the guest made in the place of the recorded event.
+    pub asked: Option<AskedCall>,
 }
 
 /// Describes the difference between a recorded event and another one.
@@ -43,7 +69,20 @@ pub(super) fn difference(
         _ => None,
     };
     let text = |event: Option<&Event>| event.map_or_else(|| "nothing more".to_string(), described);
-    Difference { event, recorded: text(recorded), replayed: text(replayed), part, after, place: None, is_new: false }
+    let asked = match replayed {
+        Some(Event::Start(_, Call { method, url, .. })) => Some(AskedCall { method: method.clone(), url: url.clone() }),
+        _ => None,
+    };
+    Difference {
+        kind: DifferenceKind::Event,
+        event,
+        recorded: text(recorded),
+        replayed: text(replayed),
+        part,
+        after,
+        place: None,
+        asked,
+    }
 }
 
 /// The first place at which two texts differ.
@@ -117,5 +156,14 @@ fn described_with(event: &Event, shown: impl Fn(&[u8]) -> String) -> String {
         Event::Cancel(call) => format!("end of call {call}"),
         Event::Log(_, text) => format!("log {}", shown(text).trim_end()),
         other => other.kind().to_string(),
+    }
+}
+
+/// Describes an event without any value of it but a status.
+pub(super) fn bare(event: Option<&Event>) -> String {
+    match event {
+        Some(Event::Leave(Response { status, .. })) => format!("answer {status}"),
+        Some(event) => event.kind().to_string(),
+        None => "nothing more".to_string(),
     }
 }

@@ -34,7 +34,7 @@ pub(crate) mod sink;
 mod view;
 
 pub use change::Change;
-pub use difference::Difference;
+pub use difference::{AskedCall, Difference, DifferenceKind};
 pub use log_lines::LogLine;
 pub(crate) use recorder::Recorder;
 pub use replay::{Replayed, Verdict};

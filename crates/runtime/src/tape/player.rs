@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use tenon_tape::{Call, Encoder, Event, Failure, Piece, Request, Response, Variable};
 use wasmtime::format_err;
 
-use super::difference::{Difference, difference};
+use super::difference::{Difference, DifferenceKind, bare, difference};
 use super::loose::{Loose, Stop};
 use super::placeholders::Placeholders;
 use super::seam::locked;
@@ -132,14 +132,13 @@ impl Player {
         }
     }
 
-    /// The end of the replay, and the player's own parts.
-    pub(super) fn end(&self) -> (Option<Ended>, Mode, usize) {
+    /// The end of the replay, the player's mode, and the last place in the sources.
+    pub(super) fn end(&self) -> (Option<Ended>, Mode, Option<String>) {
         let mut play = locked(&self.0);
-        let left = play.events.len();
-        if play.ended.is_none() && left > 0 && !matches!(play.mode, Mode::Loose(_)) {
+        if play.ended.is_none() && !play.events.is_empty() && !matches!(play.mode, Mode::Loose(_)) {
             play.differ(None);
         }
-        (play.ended.take(), std::mem::replace(&mut play.mode, Mode::Strict), left)
+        (play.ended.take(), std::mem::replace(&mut play.mode, Mode::Strict), play.place.take())
     }
 
     /// True when the guest was stopped here as in the recording.
@@ -148,12 +147,13 @@ impl Player {
         play.is_cut && play.events.is_empty()
     }
 
-    /// Notes a difference that is none of the events'.
-    pub(super) fn fail(&self, what: &str) {
+    /// Notes that the guest did not end in so many seconds.
+    pub(super) fn fail_endless(&self, seconds: u64) {
         let mut play = locked(&self.0);
         if play.ended.is_none() {
             let mut difference = play.difference(None);
-            difference.replayed = what.to_string();
+            difference.kind = DifferenceKind::Endless;
+            difference.replayed = format!("the replay did not end within {seconds} s");
             play.ended = Some(Ended::Differs(Box::new(difference)));
         }
     }
@@ -468,7 +468,7 @@ impl Play {
     /// Another build asks for something that is nowhere in the recording.
     fn asks_new(&mut self, asked: Event) -> wasmtime::Error {
         let mut difference = difference(self.at, None, Some(&asked), self.last.clone());
-        difference.is_new = true;
+        difference.kind = DifferenceKind::New;
         difference.place.clone_from(&self.place);
         self.ended = Some(Ended::Differs(Box::new(difference)));
         format_err!("the guest asks for something that was not recorded")
@@ -487,16 +487,8 @@ impl Play {
             // Recorded answers and calls still have masked values, and the log of the server gets this.
             difference.recorded = bare(self.events.front());
             difference.replayed = bare(replayed);
+            difference.asked = None;
         }
         difference
-    }
-}
-
-/// Describes an event without any value of it but a status.
-fn bare(event: Option<&Event>) -> String {
-    match event {
-        Some(Event::Leave(Response { status, .. })) => format!("answer {status}"),
-        Some(event) => event.kind().to_string(),
-        None => "nothing more".to_string(),
     }
 }

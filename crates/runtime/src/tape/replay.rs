@@ -9,7 +9,7 @@ use tenon_transport::Transport;
 use tokio::time::{Instant, timeout_at};
 
 use super::change::Change;
-use super::difference::{Difference, described};
+use super::difference::{Difference, DifferenceKind, described};
 use super::driver::Driver;
 use super::log_lines::LogLine;
 use super::loose::Loose;
@@ -84,6 +84,8 @@ pub(super) struct Played {
     pub(super) ended: Option<Ended>,
     pub(super) mode: Mode,
     pub(super) memory: Option<u128>,
+    /// The last place in the sources, if the guest was asked for it.
+    pub(super) place: Option<String>,
     /// The differences of the answer of another build.
     pub(super) changes: Vec<Change>,
 }
@@ -92,7 +94,7 @@ pub(super) struct Played {
 pub(crate) async fn strict(engine: &SharedEngine, module: &Arc<Module>, tape: Tape) -> Result<Replayed, ReplayError> {
     let recorded = tape.meta.memory;
     let events = tape.events.len();
-    let last = tape.events.iter().rev().find(|event| !matches!(event, Event::Leave(_))).map(described);
+    let last = tape.events.iter().rev().find(|event| is_shown(event)).map(described);
     let played = play(engine, module, tape.clone(), Mode::Strict, false).await?;
     let compared_memory = recorded.is_some() && played.memory.is_some();
     let verdict = match played.ended {
@@ -103,14 +105,16 @@ pub(crate) async fn strict(engine: &SharedEngine, module: &Arc<Module>, tape: Ta
         None if compared_memory && recorded != played.memory => {
             let digest =
                 |digest: Option<u128>| digest.map_or_else(String::new, |digest| format!("memory {digest:032x}"));
+            let (recorded, replayed) = (digest(recorded), digest(played.memory));
             Verdict::Differs(Box::new(Difference {
+                kind: DifferenceKind::Memory,
                 event: events,
-                recorded: digest(recorded),
-                replayed: digest(played.memory),
+                recorded,
+                replayed,
                 part: Some(HIDDEN.to_string()),
                 after: last,
-                place: None,
-                is_new: false,
+                place: last_place(engine, module, tape).await,
+                asked: None,
             }))
         }
         None => Verdict::Same,
@@ -130,7 +134,7 @@ pub(crate) async fn against(engine: &SharedEngine, module: &Arc<Module>, tape: T
         log.extend(lines.into_iter().map(|line| LogLine { text: source_map.apply(&line.text).into_owned(), ..line }));
     }
     let verdict = match ended {
-        Some(Ended::Differs(difference)) if difference.is_new => {
+        Some(Ended::Differs(difference)) if difference.kind == DifferenceKind::New => {
             Verdict::Asks(located(engine, module, tape.clone(), loose(), difference).await)
         }
         Some(Ended::Differs(difference)) => Verdict::Differs(difference),
@@ -154,6 +158,26 @@ async fn located(
         found.place = again.place;
     }
     found
+}
+
+/// Finds the last place in the sources of a replay in which every event is the same.
+async fn last_place(engine: &SharedEngine, module: &Arc<Module>, tape: Tape) -> Option<String> {
+    let played = play(engine, module, tape, Mode::Strict, true).await.ok()?;
+    played.ended.is_none().then_some(played.place)?
+}
+
+/// Returns whether an event is one that a reader of the sources knows: a request, a call, its result, or a log line.
+fn is_shown(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::Enter(_)
+            | Event::Start(..)
+            | Event::Take(Some(_))
+            | Event::Read(..)
+            | Event::Write(..)
+            | Event::Cancel(_)
+            | Event::Log(..)
+    )
 }
 
 /// Runs the events of a recording in a fresh instance.
@@ -222,7 +246,7 @@ pub(super) async fn play(
                 is_whole = false;
                 // Both were stopped.
                 if driver.is_none() || !is_cut {
-                    player.fail(&format!("the replay did not end within {} s", time.as_secs()));
+                    player.fail_endless(time.as_secs());
                 }
                 break;
             }
@@ -231,9 +255,9 @@ pub(super) async fn play(
     check_limits(&instance, tape.meta.limits, &module.shared_state.limits)?;
     let memory = if is_whole { instance.digest().await } else { None };
     let at_cut = player.is_at_cut() && !is_whole;
-    let (ended, mode, _) = player.end();
+    let (ended, mode, place) = player.end();
     let changes = driver.map(Driver::changes).unwrap_or_default();
-    Ok(Played { ended: ended.or(at_cut.then_some(Ended::Cut)), mode, memory, changes })
+    Ok(Played { ended: ended.or(at_cut.then_some(Ended::Cut)), mode, memory, place, changes })
 }
 
 /// Refuses a replay that ran into a limit which was higher when the request was recorded.
