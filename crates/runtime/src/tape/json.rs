@@ -10,6 +10,11 @@ const DEEPEST: usize = 512;
 pub(crate) struct Pointer(Vec<String>);
 
 impl Pointer {
+    /// The pointer `/*`.
+    pub(super) fn all() -> Self {
+        Self(vec!["*".to_string()])
+    }
+
     /// Reads `/card/number`. None when it does not begin with a slash.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let parts = text.strip_prefix('/')?.split('/');

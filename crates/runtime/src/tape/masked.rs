@@ -9,62 +9,19 @@ use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
-use memchr::memmem;
-use tenon_tape::{Event, Field, Piece, Variable};
+use tenon_tape::{Event, Field, Variable};
 
 use super::bodies::{Body, bodies, has_encoding, incoming, is_packed};
 use super::json::{Match, Pointer, matches_of};
-use super::masked_values::{MaskedValues, json, of_form, percent, unpercented};
+use super::mask_list::MaskList;
+use super::masked_values::{MaskedValues, of_form, percent, unpercented};
 use super::placeholders::Placeholders;
+use super::repeats::replace_known;
 use super::signed::{Keys, LENIENT, Signed, is_time, signature_bytes, token_parts};
 use crate::config::environment::is_secret;
 
-/// Headers that are masked in any case.
-const ALWAYS: [&str; 4] = ["authorization", "cookie", "proxy-authorization", "set-cookie"];
-
 /// Masked values times the bytes in which they are looked for, at most: they are looked for one after the other.
 pub(super) const MOST_SEARCHED: u64 = 1 << 32;
-
-/// The headers and values to mask.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct MaskList {
-    headers: BTreeSet<String>,
-    /// Parameters of queries.
-    parameters: BTreeSet<String>,
-    pointers: Vec<Pointer>,
-    names: Vec<String>,
-}
-
-impl MaskList {
-    /// Reads names of headers, JSON pointers after a `#`, and parameters after a `?`. The error is the entry that is none.
-    pub(crate) fn parse(entries: &[String]) -> Result<Self, String> {
-        let mut list = Self {
-            headers: ALWAYS.map(String::from).into(),
-            parameters: BTreeSet::new(),
-            pointers: Vec::new(),
-            names: Vec::new(),
-        };
-        for entry in entries {
-            // As in `cli/src/project/config/masks.ts`.
-            let parameter = entry.strip_prefix('?').filter(|name| !name.is_empty() && !name.contains(['&', '=', '#']));
-            if let Some(name) = parameter {
-                list.parameters.insert(name.to_string());
-                continue;
-            }
-            match entry.strip_prefix('#') {
-                Some(pointer) => {
-                    list.pointers.push(Pointer::parse(pointer).ok_or_else(|| entry.clone())?);
-                    list.names.push(entry.clone());
-                }
-                None => {
-                    let name = http::HeaderName::try_from(entry.as_str()).map_err(|_| entry.clone())?;
-                    list.headers.insert(name.as_str().to_string());
-                }
-            }
-        }
-        Ok(list)
-    }
-}
 
 /// Events whose inputs are masked.
 #[derive(Debug)]
@@ -98,6 +55,7 @@ pub(crate) fn mask(
         names: BTreeSet::new(),
         has_outputs: false,
         hits: 0,
+        closed: BTreeSet::new(),
     };
     let mut events = events;
     for value in of_guest {
@@ -113,7 +71,7 @@ pub(crate) fn mask(
     if (hits > 0 || !list.pointers.is_empty()) && events.iter().any(is_packed) {
         return Err("an answer of a service is compressed, so it cannot be searched for masked values");
     }
-    let is_found = masking.wherever(&mut events, &bodies);
+    let is_found = replace_known(&masking.known, placeholders, &mut events, &bodies);
     if let Some(signed) = signed {
         let body = incoming(&mut events);
         if let Some(Event::Enter(request)) = events.first_mut() {
@@ -130,6 +88,15 @@ pub(crate) fn mask(
     Ok(Masked { events, known, is_tainted, has_outputs, names: names.into_iter().collect() })
 }
 
+/// The treatment of the claims of a token that a secret of the guest has signed.
+#[derive(Clone, Copy)]
+enum Claims {
+    /// Those stay that no pointer masks: the token is in a header that is masked in any case.
+    Kept,
+    /// None stays: the list names the token itself.
+    Masked,
+}
+
 struct Masking<'a> {
     list: &'a MaskList,
     placeholders: &'a Placeholders,
@@ -139,6 +106,8 @@ struct Masking<'a> {
     has_outputs: bool,
     /// Places that were masked.
     hits: usize,
+    /// Signed tokens of which no claim stays.
+    closed: BTreeSet<Vec<u8>>,
 }
 
 impl<'a> Masking<'a> {
@@ -164,12 +133,12 @@ impl<'a> Masking<'a> {
 
     /// Masks headers, members and secrets in their places, and learns their values.
     fn places(&mut self, events: &mut [Event], bodies: &[Body]) -> Result<(), &'static str> {
+        if !self.list.pointers.is_empty() {
+            self.bodies(events, bodies)?;
+        }
         for event in events.iter_mut() {
             match event {
                 Event::Enter(request) => {
-                    if !self.list.pointers.is_empty() && has_encoding(&request.headers) {
-                        return Err("the body of the request is compressed, so that it cannot be masked");
-                    }
                     self.path(&mut request.path);
                     self.fields(&mut request.headers);
                 }
@@ -197,12 +166,19 @@ impl<'a> Masking<'a> {
                 _ => {}
             }
         }
-        if !self.list.pointers.is_empty() {
-            for body in bodies {
-                let mut whole = body.whole(events);
-                self.members(&mut whole, body.is_json)?;
-                body.put(&whole, events);
-            }
+        Ok(())
+    }
+
+    /// Masks members of the bodies that the guest got.
+    fn bodies(&mut self, events: &mut [Event], bodies: &[Body]) -> Result<(), &'static str> {
+        let is_packed = |event: &Event| matches!(event, Event::Enter(request) if has_encoding(&request.headers));
+        if events.iter().any(is_packed) {
+            return Err("the body of the request is compressed, so that it cannot be masked");
+        }
+        for body in bodies {
+            let mut whole = body.whole(events);
+            self.members(&mut whole, body.is_json)?;
+            body.put(&whole, events);
         }
         Ok(())
     }
@@ -219,12 +195,14 @@ impl<'a> Masking<'a> {
     }
 
     fn fields(&mut self, fields: &mut [Field]) {
-        for (name, value) in fields {
-            let lower = name.to_ascii_lowercase();
+        let named = fields.iter_mut().map(|(name, value)| (name.to_ascii_lowercase(), value));
+        let (named, others): (Vec<_>, Vec<_>) = named.partition(|(name, _)| self.list.names_header(name));
+        let named = named.into_iter().map(|(name, value)| (name, value, Claims::Masked));
+        for (lower, value, kept) in named.chain(others.into_iter().map(|(name, value)| (name, value, Claims::Kept))) {
             if value.is_empty() {
                 continue;
             }
-            if !self.list.headers.contains(&lower) {
+            if !self.list.has_header(&lower) {
                 // A URL, as in `referer` and `location`.
                 if let Some(made) = self.query(value, b"&#> \"") {
                     *value = made;
@@ -236,18 +214,18 @@ impl<'a> Masking<'a> {
                 quoted_values(value).for_each(|part| self.known.add(part));
             }
             *value = match lower.as_str() {
-                "authorization" | "proxy-authorization" => self.credentials(value),
+                "authorization" | "proxy-authorization" => self.credentials(value, kept),
                 "cookie" => {
-                    let pairs: Vec<_> = value.split(|byte| *byte == b';').map(|pair| self.pair(pair)).collect();
+                    let pairs: Vec<_> = value.split(|byte| *byte == b';').map(|pair| self.pair(pair, kept)).collect();
                     pairs.join(&b';')
                 }
                 "set-cookie" => {
                     let end = value.iter().position(|byte| *byte == b';').unwrap_or(value.len());
-                    let mut made = self.pair(&value[..end]);
+                    let mut made = self.pair(&value[..end], kept);
                     made.extend_from_slice(&value[end..]);
                     made
                 }
-                _ => self.token(value).unwrap_or_else(|| self.placeholders.of(value)),
+                _ => self.token(value, kept).unwrap_or_else(|| self.placeholders.of(value)),
             };
             self.names.insert(lower);
             self.hits += 1;
@@ -263,7 +241,7 @@ impl<'a> Masking<'a> {
 
     /// Masks parameters of a query, each of which ends before one of `ends`. None when the text has no query.
     fn query(&mut self, text: &[u8], ends: &[u8]) -> Option<Vec<u8>> {
-        if self.list.parameters.is_empty() {
+        if !self.list.has_parameters() {
             return None;
         }
         let start = text.iter().position(|byte| *byte == b'?')? + 1;
@@ -282,7 +260,7 @@ impl<'a> Masking<'a> {
         let at = pair.iter().position(|byte| *byte == b'=')?;
         let (name, value) = (&pair[..at], &pair[at + 1..]);
         let plain = String::from_utf8_lossy(&of_form(name)).into_owned();
-        if value.is_empty() || !self.list.parameters.contains(&plain) {
+        if value.is_empty() || !self.list.has_parameter(&plain) {
             return None;
         }
         self.known.add(value);
@@ -290,14 +268,14 @@ impl<'a> Masking<'a> {
         self.known.add(&of_form(value));
         self.names.insert(format!("?{plain}"));
         self.hits += 1;
-        let made = self.token(value).unwrap_or_else(|| self.placeholders.of(value));
+        let made = self.token(value, Claims::Masked).unwrap_or_else(|| self.placeholders.of(value));
         Some([name, b"=", &made].concat())
     }
 
     /// `scheme token`; that of `Basic` is a name and a password in base 64.
-    fn credentials(&mut self, value: &[u8]) -> Vec<u8> {
+    fn credentials(&mut self, value: &[u8], kept: Claims) -> Vec<u8> {
         let Some(space) = value.iter().position(u8::is_ascii_whitespace) else {
-            return self.token(value).unwrap_or_else(|| self.placeholders.of(value));
+            return self.token(value, kept).unwrap_or_else(|| self.placeholders.of(value));
         };
         let spaces = value[space..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
         let (scheme, token) = value.split_at(space + spaces);
@@ -320,13 +298,13 @@ impl<'a> Masking<'a> {
                 return made;
             }
         }
-        made.extend(self.token(token).unwrap_or_else(|| self.placeholders.of(token)));
+        made.extend(self.token(token, kept).unwrap_or_else(|| self.placeholders.of(token)));
         made
     }
 
     /// A JSON Web Token that a secret of the guest has signed, signed with the placeholder. Without its signature it is no credential,
-    /// so its claims stay, as the members of a body do: a pointer masks them.
-    fn token(&mut self, token: &[u8]) -> Option<Vec<u8>> {
+    /// so its claims may stay, as the members of a body do: a pointer masks them.
+    fn token(&mut self, token: &[u8], kept: Claims) -> Option<Vec<u8>> {
         let [head, claims, signature] = token_parts(token)?;
         let mut plain = URL_SAFE_NO_PAD.decode(claims).ok()?;
         let Some(signer) = self.keys.signer(signature, &[head, b".", claims]) else {
@@ -335,8 +313,7 @@ impl<'a> Masking<'a> {
                 return None;
             }
             // Somebody else's, or a forged one: it keeps its form, so that the guest comes as far.
-            let pointers = [Pointer::parse("/*")?];
-            self.members_at(&mut plain, true, &pointers).ok()?;
+            self.all_members(&mut plain).ok()?;
             let claims = URL_SAFE_NO_PAD.encode(plain).into_bytes();
             let mut made = self.placeholders.of(signature);
             if let (Some(made), Some(last)) = (made.last_mut(), signature.last()) {
@@ -345,7 +322,14 @@ impl<'a> Masking<'a> {
             }
             return Some([head, &claims, &made].join(&b'.'));
         };
-        self.members(&mut plain, true).ok()?;
+        // Equal tokens have equal placeholders. Those that the list names come first.
+        if matches!(kept, Claims::Masked) {
+            self.closed.insert(token.to_vec());
+        }
+        match kept {
+            Claims::Kept if !self.closed.contains(token) => self.members(&mut plain, true).ok()?,
+            Claims::Kept | Claims::Masked => self.all_members(&mut plain).ok()?,
+        }
         self.signature(signature);
         let claims = URL_SAFE_NO_PAD.encode(plain).into_bytes();
         let signature = signer.sign(&[head, b".", &claims]);
@@ -374,7 +358,7 @@ impl<'a> Masking<'a> {
     }
 
     /// One cookie: its name stays.
-    fn pair(&mut self, pair: &[u8]) -> Vec<u8> {
+    fn pair(&mut self, pair: &[u8], kept: Claims) -> Vec<u8> {
         let Some(at) = pair.iter().position(|byte| *byte == b'=') else {
             self.known.add(pair.trim_ascii());
             return self.placeholders.of(pair);
@@ -385,7 +369,7 @@ impl<'a> Masking<'a> {
         let (quote, plain) = inner.map_or((&b""[..], value), |inner| (&b"\""[..], inner));
         self.known.add(plain);
         self.known.add(&unpercented(plain));
-        let made = self.token(plain).or_else(|| self.signed_cookie(name.trim_ascii_start(), plain));
+        let made = self.token(plain, kept).or_else(|| self.signed_cookie(name.trim_ascii_start(), plain));
         let made = made.unwrap_or_else(|| self.placeholders.of(plain));
         [name, quote, &made, quote].concat()
     }
@@ -399,6 +383,11 @@ impl<'a> Masking<'a> {
             self.names.extend(list.names.iter().cloned());
         }
         Ok(())
+    }
+
+    /// Masks all members of a JSON object.
+    fn all_members(&mut self, body: &mut [u8]) -> Result<(), &'static str> {
+        self.members_at(body, true, &[Pointer::all()])
     }
 
     fn members_at(&mut self, body: &mut [u8], is_json: bool, pointers: &[Pointer]) -> Result<(), &'static str> {
@@ -423,7 +412,7 @@ impl<'a> Masking<'a> {
                     let plain: String = serde_json::from_slice(&quoted).map_err(|_| "a body is not JSON")?;
                     self.known.add(text);
                     self.known.add(plain.as_bytes());
-                    let made = self.token(&body[range.clone()]);
+                    let made = self.token(&body[range.clone()], Claims::Masked);
                     (range.clone(), made.unwrap_or_else(|| self.placeholders.of_json(&body[range])))
                 }
                 Match::Number(range) => {
@@ -445,99 +434,6 @@ impl<'a> Masking<'a> {
             self.hits += 1;
         }
         Ok(())
-    }
-
-    /// Replaces known values wherever they are in what the guest has got. Returns whether there was one.
-    fn wherever(&self, events: &mut [Event], bodies: &[Body]) -> bool {
-        let mut values: Vec<_> = self.known.0.iter().collect();
-        // A value may contain another one.
-        values.sort_by_key(|value| std::cmp::Reverse(value.len()));
-        let pairs = values.iter().flat_map(|value| self.replacements(value));
-        let all: Vec<_> = pairs.map(|(value, made)| (value.to_ascii_lowercase(), value, made)).collect();
-        if all.is_empty() {
-            return false;
-        }
-        let mut is_found = false;
-        let mut apply = |bytes: &mut Vec<u8>| {
-            let mut lower = bytes.to_ascii_lowercase();
-            for (lower_value, value, made) in &all {
-                let mut from = 0;
-                while let Some(at) = memmem::find(&lower[from..], lower_value) {
-                    let range = from + at..from + at + value.len();
-                    let text = &mut bytes[range.clone()];
-                    if *text == *value {
-                        text.copy_from_slice(made);
-                    } else {
-                        // In small letters, in capital letters, or mixed.
-                        for (byte, made) in text.iter_mut().zip(made) {
-                            let is_capital = byte.is_ascii_uppercase();
-                            *byte = if is_capital { made.to_ascii_uppercase() } else { made.to_ascii_lowercase() };
-                        }
-                    }
-                    lower[range.clone()].copy_from_slice(&text.to_ascii_lowercase());
-                    from = range.end;
-                    is_found = true;
-                }
-            }
-        };
-        for event in events.iter_mut() {
-            match event {
-                Event::Enter(request) => {
-                    let mut path = std::mem::take(&mut request.path).into_bytes();
-                    apply(&mut path);
-                    request.path = String::from_utf8_lossy(&path).into_owned();
-                    request.headers.iter_mut().for_each(|(_, value)| apply(value));
-                }
-                Event::Environment(variables) => {
-                    for variable in variables.iter_mut().filter(|variable| !variable.is_secret) {
-                        let mut value = std::mem::take(&mut variable.value).into_bytes();
-                        apply(&mut value);
-                        variable.value = String::from_utf8_lossy(&value).into_owned();
-                    }
-                }
-                Event::Take(Some((_, Ok(response)))) => {
-                    response.headers.iter_mut().for_each(|(_, value)| apply(value));
-                }
-                Event::Take(Some((_, Err(failure)))) | Event::Read(_, Piece::Failed(failure)) => {
-                    let mut detail = std::mem::take(&mut failure.detail).into_bytes();
-                    apply(&mut detail);
-                    failure.detail = String::from_utf8_lossy(&detail).into_owned();
-                }
-                // The guest's own: whether it is tainted has to be known.
-                Event::Leave(response) => {
-                    response.headers.iter_mut().for_each(|(_, value)| apply(value));
-                    response.body.iter_mut().for_each(&mut apply);
-                }
-                Event::Log(_, text) => apply(text),
-                Event::Start(_, call) => {
-                    let mut url = std::mem::take(&mut call.url).into_bytes();
-                    apply(&mut url);
-                    call.url = String::from_utf8_lossy(&url).into_owned();
-                    call.headers.iter_mut().for_each(|(_, value)| apply(value));
-                    call.body.iter_mut().for_each(&mut apply);
-                }
-                _ => {}
-            }
-        }
-        for body in bodies {
-            let mut whole = body.whole(events);
-            apply(&mut whole);
-            body.put(&whole, events);
-        }
-        is_found
-    }
-
-    /// A value and its placeholder, as they are, in a JSON string and percent-encoded.
-    fn replacements(&self, value: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
-        let made = self.placeholders.of(value);
-        let mut pairs = vec![(value.to_vec(), made.clone())];
-        for encode in [json, percent] {
-            let (one, other) = (encode(value), encode(&made));
-            if one != value && one.len() == other.len() {
-                pairs.push((one, other));
-            }
-        }
-        pairs
     }
 }
 

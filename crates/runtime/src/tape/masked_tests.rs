@@ -3,12 +3,13 @@
 use tenon_tape::{Call, Event, Failure, Field, Piece, Reason, Request, Response, Variable};
 
 use super::bodies::bodies;
+use super::mask_list::MaskList;
 use super::masked::*;
 use super::placeholders::Placeholders;
 
 const SECRET: &str = "s3cret/välue \"42\"";
 
-fn field(name: &str, value: &str) -> Field {
+pub(super) fn field(name: &str, value: &str) -> Field {
     (name.to_string(), value.as_bytes().to_vec())
 }
 
@@ -16,11 +17,15 @@ fn list(entries: &[&str]) -> MaskList {
     MaskList::parse(&entries.iter().map(ToString::to_string).collect::<Vec<_>>()).unwrap()
 }
 
-fn masked(events: Vec<Event>, entries: &[&str], secrets: &[(String, String)]) -> Result<Masked, &'static str> {
+pub(super) fn masked(
+    events: Vec<Event>,
+    entries: &[&str],
+    secrets: &[(String, String)],
+) -> Result<Masked, &'static str> {
     mask(events, 1024, &list(entries), secrets, &Placeholders::new([1; 32]))
 }
 
-fn request(method: &str, headers: Vec<Field>, body: &str) -> Event {
+pub(super) fn request(method: &str, headers: Vec<Field>, body: &str) -> Event {
     Event::Enter(Request {
         method: method.to_string(),
         path: "/".to_string(),
@@ -37,7 +42,7 @@ fn text(events: &[Event]) -> String {
     String::from_utf8_lossy(format!("{events:?}").as_bytes()).into_owned() + &bytes(events)
 }
 
-fn bytes(events: &[Event]) -> String {
+pub(super) fn bytes(events: &[Event]) -> String {
     let mut encoder = tenon_tape::Encoder::default();
     events.iter().for_each(|event| encoder.event(event));
     String::from_utf8_lossy(&encoder.into_bytes()).into_owned()
@@ -152,6 +157,14 @@ fn parameters_of_queries_are_masked() {
     assert!(path.starts_with("/orders?page=2&to%6ben=") && path.contains("&token=%2F"), "{path}");
     assert!(path.ends_with("&token") && !known.is_in(bytes(&events).as_bytes()) && names == ["?token"], "{path}");
 
+    // Whatever letters a client writes.
+    let mut asked = request("GET", Vec::new(), "");
+    let Event::Enter(Request { path, .. }) = &mut asked else { panic!() };
+    *path = "/orders?TOKEN=canary7-1234&Token=canary8-1234&tokens=open".to_string();
+    let Masked { events, names, .. } = masked(vec![asked], &["?toKen"], &[]).unwrap();
+    let Event::Enter(Request { path, .. }) = &events[0] else { panic!() };
+    assert!(!path.contains("canary") && path.ends_with("&tokens=open") && names.contains(&"?TOKEN".into()), "{path}");
+
     // In other requests, calls and answers, and as a service repeats it.
     let mut asked = request("GET", vec![field("referer", "https://a/?token=canary3-1234#x")], "");
     let Event::Enter(Request { path, .. }) = &mut asked else { panic!() };
@@ -244,12 +257,12 @@ fn a_number_is_found_in_the_form_in_which_a_guest_writes_it() {
 }
 
 /// Signs by HMAC-SHA256.
-fn signature(key: &[u8], message: &str) -> Vec<u8> {
+pub(super) fn signature(key: &[u8], message: &str) -> Vec<u8> {
     use hmac::{Hmac, KeyInit, Mac};
     Hmac::<sha2::Sha256>::new_from_slice(key).unwrap().chain_update(message).finalize().into_bytes().to_vec()
 }
 
-fn base64url(bytes: impl AsRef<[u8]>) -> String {
+pub(super) fn base64url(bytes: impl AsRef<[u8]>) -> String {
     use base64::Engine as _;
     base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes)
 }
@@ -345,7 +358,7 @@ fn a_credential_beside_a_signature_stays_masked() {
     assert!(!made.contains("canary") && !made.contains("4711"), "{made}");
 }
 
-fn secret(value: &str) -> Vec<(String, String)> {
+pub(super) fn secret(value: &str) -> Vec<(String, String)> {
     vec![("TENON_SECRET_A".to_string(), value.to_string())]
 }
 
@@ -364,7 +377,10 @@ fn the_beginning_of_a_streamed_answer_belongs_to_its_pieces() {
     // In digits, which nothing replaces.
     let digits = hex::encode("canary-0123456789");
     let events = vec![taken(Vec::new(), &digits[..15]), read(&digits[15..])];
-    assert_eq!(masked(events, &[], &secrets).err(), Some("a masked value is in the pieces of a body"));
+    assert_eq!(
+        masked(events, &[], &secrets).err(),
+        Some("a masked value is in the pieces of a body")
+    );
     // A member, and JSON that only its type tells.
     let json = vec![field("content-type", "application/json")];
     let events = vec![taken(json.clone(), r#"{"key":"can"#), read("ary-7"), read(r#""}"#)];

@@ -13,6 +13,8 @@
 
 mod bodies;
 mod change;
+#[cfg(test)]
+mod claims_tests;
 pub(crate) mod component;
 mod derived;
 mod difference;
@@ -20,6 +22,7 @@ mod driver;
 mod json;
 mod log_lines;
 mod loose;
+mod mask_list;
 mod masked;
 #[cfg(test)]
 mod masked_tests;
@@ -28,6 +31,7 @@ mod placeholders;
 pub(crate) mod player;
 pub(crate) mod recorder;
 pub(crate) mod replay;
+mod repeats;
 pub(crate) mod seam;
 mod signed;
 pub(crate) mod sink;

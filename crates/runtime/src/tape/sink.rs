@@ -14,7 +14,8 @@ use tokio::sync::Semaphore;
 
 use super::derived;
 use super::difference::Difference;
-use super::masked::{MaskList, Masked, mask};
+use super::mask_list::MaskList;
+use super::masked::{Masked, mask};
 use super::masked_values::MaskedValues;
 use super::placeholders::Placeholders;
 use super::player::{Ended, Mode};
