@@ -181,6 +181,10 @@ void host_random_bytes(uint64_t length, Bytes *into) {
 }
 void host_environment(Pairs *variables) { *variables = pairs(true); }
 
+// A program that has reached a limit of the engine runs no more.
+extern void *runtime;
+bool JS_IsOver(void *runtime);
+
 int main(int argc, char **argv) {
   if (argc != 4) return 2;
   state = strtoull(argv[2], NULL, 10) * 0x9e3779b97f4a7c15 | 1;
@@ -196,7 +200,7 @@ int main(int argc, char **argv) {
   collect();
   uint32_t ok = 0;
   static const char *const methods[] = {"GET", "POST", ":warm-up", "PUT", ""};
-  for (long request = atol(argv[3]); request > 0; request--) {
+  for (long request = atol(argv[3]); request > 0 && !JS_IsOver(runtime); request--) {
     Bytes method = text();
     if (any(10)) {
       const char *chosen = methods[any(5)];
