@@ -101,6 +101,18 @@ test("a request is recorded, shown, replayed, compared and exported", async () =
   const list = command("record", "show");
   expect([list.stdout.split("\n").length, list.status]).toEqual([4, 1]);
   expect(command("record", "export", "recorded-1", "-o", "sent.tape").status).toBe(0);
+  // With recordings of another module beside it, its own are compared, by the name of the build; a damaged one names no module.
+  const others = await Runtime.create({ modules: [echo], logLevel: "off", record: { folder: recordings, share: 1 } });
+  await (await others.fetch(new Request("http://tenon/run/echo/"))).text();
+  await others.close();
+  await copyFile(hello, join(folder, "app.wasm"));
+  const own = command("replay", "recordings", "--against", "app.wasm");
+  expect(own.stdout).toContain(`${files[0]}: same\n`);
+  expect(own.stderr).toContain(
+    "1 same, 0 different, 0 asked for something new, 2 cannot be replayed; 1 of other modules left out",
+  );
+  const none = command("replay", "recordings", "--against", hello);
+  expect([none.status, none.stderr]).toEqual([2, expect.stringContaining("the recordings are of app, echo")]);
   // A build that cannot be loaded is no failure of the recordings.
   expect(command("replay", "recordings", "--against", "none.wasm")).toMatchObject({ stdout: "" });
   await rm(join(recordings, "1-folder.tape"), { recursive: true });

@@ -239,6 +239,7 @@ export class Requests {
       () => this.#credentials(),
       () => ({ path: "/numbers" }),
       () => ({ path: "/exact" }),
+      () => ({ method: "POST", path: `/session/${id}` }),
       () => ({ path: `/throws/${id}` }),
       () => ({ path: this.#chance(0.05) ? "/spins" : "/numbers" }),
       () => ({ path: this.#chance(0.2) ? "/deep" : "/numbers" }),

@@ -101,7 +101,8 @@ export class Server {
   async start() {
     const variables = Object.entries(secrets).map(([name, value]) => [`TRAFFIC_${name}`, value]);
     const env = { ...process.env, ...Object.fromEntries(variables) };
-    this.#child = spawn(process.execPath, [tenon, "run", "--port", "0", "--json"], { cwd: this.folder, env });
+    // All lines: without -v, the log has only some of the requests that are not recorded.
+    this.#child = spawn(process.execPath, [tenon, "run", "-v", "--port", "0", "--json"], { cwd: this.folder, env });
     let rest = "";
     this.#child.stderr.setEncoding("utf8").on("data", (text) => {
       const lines = (rest + text).split("\n");
@@ -122,7 +123,7 @@ export class Server {
     const found = /not recorded: ([^"]*)/.exec(line);
     const id = /"request_id":"([^"]+)"/.exec(line);
     if (found !== null) this.leftOut.set(id?.[1] ?? line, found[1]);
-    else if (/recordings? (?:are left out|stops)/.test(line))
+    else if (/recording stops|recordings are lost/.test(line))
       this.leftOut.set(line, "the server could not write as fast");
     this.#errors = `${this.#errors}${line}\n`.slice(-100_000);
   }

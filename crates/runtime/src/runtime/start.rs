@@ -71,7 +71,7 @@ impl Runtime {
         let admission = Arc::new(Admission::new(&limits, Arc::clone(&metrics)));
         let registry = Registry::load(loader, Arc::clone(&admission), config.modules).await?;
         let otlp = config.otlp_endpoint.as_deref().map(Otlp::start).transpose()?;
-        let sink = config.record.map(|record| Sink::open(record, engine.clone())).transpose()?;
+        let sink = config.record.map(|record| Sink::open(record, engine.clone(), Arc::clone(&metrics))).transpose()?;
         if let Some(sink) = &sink {
             sink.say_unrecordable(&registry.ready());
         }

@@ -114,3 +114,30 @@ fn joined(events: &mut [Event], at: &[usize]) -> Vec<u8> {
     }
     whole
 }
+
+/// All that a guest got, with each body as a whole.
+pub(super) fn inputs(events: &mut [Event]) -> Vec<u8> {
+    let mut all = Vec::new();
+    let mut add = |text: &[u8]| {
+        all.extend_from_slice(text);
+        all.push(b'\n');
+    };
+    for event in &*events {
+        match event {
+            Event::Enter(request) => {
+                add(request.path.as_bytes());
+                request.headers.iter().for_each(|(_, value)| add(value));
+            }
+            Event::Take(Some((_, Ok(response)))) => response.headers.iter().for_each(|(_, value)| add(value)),
+            Event::Take(Some((_, Err(failure)))) | Event::Read(_, Piece::Failed(failure)) => {
+                add(failure.detail.as_bytes());
+            }
+            Event::Environment(variables) => variables.iter().for_each(|variable| add(variable.value.as_bytes())),
+            _ => {}
+        }
+    }
+    for body in bodies(events) {
+        add(&body.whole(events));
+    }
+    all
+}

@@ -1,88 +1,192 @@
-//! Words that a guest derived from masked values, such as a hash of a secret or a part of a URL.
+//! Texts that a guest derived from masked values, such as a hash of a secret or a part of a URL, or from random values.
 //!
-//! They are in none of the guest's new outputs, because those are made of placeholders. A service that repeats such a word brings it
-//! back into what the guest gets, where no form of a masked value shows it.
+//! They are in none of the guest's new outputs, because those are made of placeholders. A service that repeats such a text brings it
+//! back into what the guest gets, where no form of a masked value shows it. So the guest runs once more, and gets back what it has made
+//! in the place of the text.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use memchr::memmem;
-use tenon_tape::{Event, Piece};
+use tenon_tape::{Event, Field};
 
-use super::bodies::bodies;
+use super::bodies::inputs;
 use super::masked::MOST_SEARCHED;
-use super::masked_values::{MaskedValues, SHORTEST};
+use super::masked_values::SHORTEST;
 
 /// Words in small letters.
 type Words = BTreeSet<Vec<u8>>;
 
+/// Texts that a guest made, each with what it made of placeholders in its place.
+pub(super) type Remade = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// Texts that are given back to a guest, at most.
+const MOST_REMADE: usize = 64;
+
 /// Returns the reason why a request must not be written, whose guest made `before` of masked values and `after` of placeholders.
-pub(super) fn reason(before: &[Event], after: &mut [Event], known: &MaskedValues) -> Option<&'static str> {
-    let new = of_outputs(after);
-    let derived: Vec<_> = of_outputs(before).into_iter().filter(|word| !new.contains(word)).collect();
-    let inputs = inputs(after);
-    if known.is_in(&inputs) {
-        return Some("a masked value is still in it");
-    }
+pub(super) fn reason(before: &[Event], after: &mut [Event]) -> Option<&'static str> {
+    let new = words(after);
+    let derived: Vec<_> = words(before).into_iter().filter(|word| !new.contains(word)).collect();
+    let inputs = inputs(after).to_ascii_lowercase();
     if (derived.len() as u64).saturating_mul(inputs.len() as u64) > MOST_SEARCHED {
         return Some("too much of it depends on masked values");
     }
-    let inputs = inputs.to_ascii_lowercase();
     let is_repeated = derived.iter().any(|word| memmem::find(&inputs, word).is_some());
     is_repeated.then_some("the module makes a text of masked values, and gets it back")
 }
 
-/// The words of a guest's answer, log and calls.
-fn of_outputs(events: &[Event]) -> Words {
-    let mut words = Words::new();
-    let mut written: BTreeMap<u32, Vec<u8>> = BTreeMap::new();
-    for event in events {
-        match event {
-            Event::Leave(response) => {
-                response.headers.iter().for_each(|(_, value)| add(&mut words, value));
-                add(&mut words, response.body.as_deref().unwrap_or_default());
-            }
-            Event::Log(_, text) => add(&mut words, text),
-            Event::Start(number, call) => {
-                add(&mut words, call.url.as_bytes());
-                call.headers.iter().for_each(|(_, value)| add(&mut words, value));
-                written.insert(*number, call.body.clone().unwrap_or_default());
-            }
-            Event::Write(number, Some(piece), _) => written.entry(*number).or_default().extend(piece),
-            _ => {}
+/// Returns the texts of `before` that the guest got back, each with what it made in its place with placeholders. None when there are
+/// no others than those of an earlier run. `after` may end before the request did.
+pub(super) fn remade(before: &mut [Event], after: &[Event], earlier: &Remade) -> Option<Remade> {
+    let mut pairs = Remade::new();
+    let made: BTreeMap<_, _> = outputs(after).into_iter().collect();
+    for (key, text) in outputs(before) {
+        if let Some(other) = made.get(&key).filter(|other| other.len() == text.len() && **other != text) {
+            SEPARATORS.iter().for_each(|is_separator| pair(&text, other, *is_separator, &mut pairs));
         }
     }
-    written.values().for_each(|body| add(&mut words, body));
+    let inputs = inputs(before).to_ascii_lowercase();
+    if (pairs.len() as u64).saturating_mul(inputs.len() as u64) > MOST_SEARCHED {
+        return None;
+    }
+    let is_new =
+        |text: &[u8]| !earlier.contains_key(text) && memmem::find(&inputs, &text.to_ascii_lowercase()).is_some();
+    pairs.retain(|text, _| is_new(text));
+    if pairs.is_empty() || pairs.len() + earlier.len() > MOST_REMADE {
+        return None;
+    }
+    pairs.extend(earlier.clone());
+    Some(pairs)
+}
+
+/// The separators of texts, from those of the longest texts to those of words: a service may repeat an id, or a part of it.
+const SEPARATORS: [fn(u8) -> bool; 3] = [
+    |byte| {
+        byte.is_ascii()
+            && !byte.is_ascii_alphanumeric()
+            && !matches!(byte, b'-' | b'_' | b'.' | b'+' | b'/' | b'~' | b'%')
+    },
+    |byte| byte.is_ascii() && !byte.is_ascii_alphanumeric() && !matches!(byte, b'-' | b'_'),
+    |byte| byte.is_ascii() && !byte.is_ascii_alphanumeric(),
+];
+
+/// Adds the parts of two texts of one length that differ.
+fn pair(text: &[u8], other: &[u8], is_separator: fn(u8) -> bool, pairs: &mut Remade) {
+    let mut start = 0;
+    for part in text.split(|byte| is_separator(*byte)) {
+        let made = &other[start..start + part.len()];
+        start += part.len() + 1;
+        let is_one = part.len() >= SHORTEST && part != made && !made.iter().any(|byte| is_separator(*byte));
+        if is_one {
+            pairs.entry(part.to_vec()).or_insert_with(|| made.to_vec());
+        }
+    }
+}
+
+/// The words of a guest's answer, log and calls.
+fn words(events: &[Event]) -> Words {
+    let mut words = Words::new();
+    for (_, text) in outputs(events) {
+        let all = text.split(|byte| byte.is_ascii() && !byte.is_ascii_alphanumeric());
+        words.extend(all.filter(|word| word.len() >= SHORTEST).map(<[u8]>::to_ascii_lowercase));
+    }
     words
 }
 
-fn add(words: &mut Words, text: &[u8]) {
-    let all = text.split(|byte| byte.is_ascii() && !byte.is_ascii_alphanumeric());
-    words.extend(all.filter(|word| word.len() >= SHORTEST).map(<[u8]>::to_ascii_lowercase));
+/// The part of an event that a text is of.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    /// A URL, or a line of the log.
+    Text,
+    Body,
+    /// The value of a header, by its number.
+    Header(usize),
 }
 
-/// All that a guest got, with each body as a whole.
-fn inputs(events: &mut [Event]) -> Vec<u8> {
-    let mut all = Vec::new();
-    let mut add = |text: &[u8]| {
-        all.extend_from_slice(text);
-        all.push(b'\n');
-    };
-    for event in &*events {
+/// The texts of a guest's answer, log and calls, each body as a whole, with the number of its event.
+fn outputs(events: &[Event]) -> Vec<((usize, Part), Cow<'_, [u8]>)> {
+    let mut texts = Vec::new();
+    let mut written: BTreeMap<u32, (usize, Cow<'_, [u8]>)> = BTreeMap::new();
+    for (at, event) in events.iter().enumerate() {
         match event {
-            Event::Enter(request) => {
-                add(request.path.as_bytes());
-                request.headers.iter().for_each(|(_, value)| add(value));
+            Event::Leave(response) => {
+                add_headers(at, &response.headers, &mut texts);
+                texts.push(((at, Part::Body), response.body.as_deref().unwrap_or_default().into()));
             }
-            Event::Take(Some((_, Ok(response)))) => response.headers.iter().for_each(|(_, value)| add(value)),
-            Event::Take(Some((_, Err(failure)))) | Event::Read(_, Piece::Failed(failure)) => {
-                add(failure.detail.as_bytes());
+            Event::Log(_, text) => texts.push(((at, Part::Text), text.into())),
+            Event::Start(number, call) => {
+                texts.push(((at, Part::Text), call.url.as_bytes().into()));
+                add_headers(at, &call.headers, &mut texts);
+                written.insert(*number, (at, call.body.as_deref().unwrap_or_default().into()));
             }
-            Event::Environment(variables) => variables.iter().for_each(|variable| add(variable.value.as_bytes())),
+            Event::Write(number, Some(piece), _) => {
+                let (_, body) = written.entry(*number).or_insert((at, Cow::default()));
+                body.to_mut().extend(piece);
+            }
             _ => {}
         }
     }
-    for body in bodies(events) {
-        add(&body.whole(events));
+    texts.extend(written.into_values().map(|(at, body)| ((at, Part::Body), body)));
+    texts
+}
+
+fn add_headers<'a>(at: usize, headers: &'a [Field], texts: &mut Vec<((usize, Part), Cow<'a, [u8]>)>) {
+    texts.extend(headers.iter().enumerate().map(|(n, (_, value))| ((at, Part::Header(n)), value.into())));
+}
+
+#[cfg(test)]
+mod tests {
+    use tenon_tape::{Call, Piece, Request, Response};
+
+    use super::*;
+
+    const CARD: [&str; 2] = ["pan 4111111122223333", "pan 5222111122223333"];
+
+    /// The events of a guest that makes a text and gets an answer.
+    fn events(made: &str, answer: &[Event]) -> Vec<Event> {
+        let call = Call { body: Some(made.as_bytes().to_vec()), ..Call::default() };
+        let start = [Event::Enter(Request::default()), Event::Start(1, call)];
+        start.into_iter().chain(answer.iter().cloned()).collect()
     }
-    all
+
+    fn taken(headers: &[(&str, &str)], body: &str) -> Event {
+        let headers = headers.iter().map(|(name, value)| (name.to_string(), value.as_bytes().to_vec())).collect();
+        Event::Take(Some((1, Ok(Response { status: 200, headers, body: Some(body.as_bytes().to_vec()) }))))
+    }
+
+    fn read(piece: &str) -> Event {
+        Event::Read(1, Piece::Bytes(piece.as_bytes().to_vec()))
+    }
+
+    #[test]
+    fn a_word_that_a_guest_derived_and_a_service_repeats_is_refused() {
+        let reason = |made: [&str; 2], answer: &[Event]| reason(&events(made[0], answer), &mut events(made[1], answer));
+        assert!(reason(CARD, &[taken(&[], r#"{"pan":"x41111111"#), read(r#"22223333"}"#)]).is_some());
+        // The same with placeholders as without them, so it is of no secret, or repeated nowhere.
+        assert!(reason([CARD[0]; 2], &[taken(&[], CARD[0])]).is_none());
+        assert!(reason(CARD, &[taken(&[], "a card 1111222233")]).is_none());
+        assert!(reason(CARD, &[taken(&[("location", "/?of=4111111122223333")], "")]).is_some());
+    }
+
+    #[test]
+    fn a_text_that_comes_back_has_what_the_guest_makes_in_its_place() {
+        let id = ["0190b5f2-7c1e-4d3a-9abc-0123456789ab", "a7c1d2e3-0f1e-4b2c-8def-ba9876543210"];
+        let made = id.map(|id| format!(r#"{{"params":["{id}","order/{id}"]}}"#));
+        let remade = |answer: &str, earlier: &Remade| {
+            remade(&mut events(&made[0], &[taken(&[], answer)]), &events(&made[1], &[]), earlier)
+        };
+        // As the whole of it, and as a part of a longer text.
+        let back = remade(&format!(r#"["{}","order/{}"]"#, id[0], id[0]), &Remade::new()).unwrap();
+        let of = |text: &str| back.get(text.as_bytes()).map(|made| String::from_utf8(made.clone()).unwrap());
+        assert_eq!(
+            (of(id[0]), of(&format!("order/{}", id[0]))),
+            (Some(id[1].into()), Some(format!("order/{}", id[1])))
+        );
+        // Nothing comes back that is not known from an earlier run.
+        assert_eq!(remade(&format!(r#"["{}","order/{}"]"#, id[0], id[0]), &back), None);
+        assert_eq!(remade("[]", &Remade::new()), None);
+        // Texts of another length are of another kind.
+        let longer = events(&format!("{}0", made[1]), &[]);
+        assert_eq!(super::remade(&mut events(&made[0], &[taken(&[], id[0])]), &longer, &Remade::new()), None);
+    }
 }

@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use tenon_tape::{Event, Field, Variable};
 
-use super::bodies::{Body, bodies, has_encoding, incoming, is_packed};
+use super::bodies::{Body, bodies, has_encoding, incoming, inputs, is_packed};
 use super::json::{Match, Pointer, matches_of};
 use super::mask_list::MaskList;
 use super::masked_values::{MaskedValues, of_form, percent, unpercented};
@@ -61,6 +61,9 @@ pub(crate) fn mask(
     for value in of_guest {
         masking.known.add(value.as_bytes());
     }
+    for value in placeholders.remade() {
+        masking.known.add(value);
+    }
     let signed = masking.signed(&mut events)?;
     let bodies = bodies(&events);
     masking.places(&mut events, &bodies)?;
@@ -78,13 +81,17 @@ pub(crate) fn mask(
             signed.again(placeholders, &mut request.headers, &body);
         }
     }
-    // In an encoding, whose digits two pieces may share. The file is searched for those of one piece.
-    let mut in_pieces = bodies.iter().filter(|body| body.is_in_pieces());
-    if in_pieces.any(|body| masking.known.is_in(&body.whole(&mut events))) {
-        return Err("a masked value is in the pieces of a body");
-    }
     let Masking { known, names, has_outputs, .. } = masking;
     let is_tainted = hits > 0 || is_found;
+    // In an encoding. The file is searched as well, but two pieces may share the digits of a value.
+    let mut in_pieces = bodies.iter().filter(|body| body.is_in_pieces());
+    let is_left = match is_tainted {
+        true => known.is_in(&inputs(&mut events)),
+        false => in_pieces.any(|body| known.is_in(&body.whole(&mut events))),
+    };
+    if is_left {
+        return Err("a masked value is in what the module got, in an encoding that is not masked");
+    }
     Ok(Masked { events, known, is_tainted, has_outputs, names: names.into_iter().collect() })
 }
 

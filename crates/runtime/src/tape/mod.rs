@@ -27,11 +27,12 @@ mod masked;
 #[cfg(test)]
 mod masked_tests;
 mod masked_values;
+pub(crate) mod not_recorded;
 mod placeholders;
 pub(crate) mod player;
 pub(crate) mod recorder;
-pub(crate) mod replay;
 mod repeats;
+pub(crate) mod replay;
 pub(crate) mod seam;
 mod signed;
 pub(crate) mod sink;

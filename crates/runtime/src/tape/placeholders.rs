@@ -5,6 +5,8 @@
 
 use sha2::{Digest, Sha256};
 
+use super::derived::Remade;
+
 /// The fewest digits that are taken for the number of a card.
 const CARD: usize = 12;
 
@@ -17,11 +19,23 @@ pub(crate) struct Placeholders {
     key: [u8; 32],
     /// True when random values are replaced, because a masked value may have been made of them.
     replaces_random: bool,
+    /// What the guest itself makes in the place of some values.
+    remade: Remade,
 }
 
 impl Placeholders {
     pub(crate) fn new(key: [u8; 32]) -> Self {
-        Self { key, replaces_random: false }
+        Self { key, replaces_random: false, remade: Remade::new() }
+    }
+
+    /// The same, in which some values have what the guest makes in their place.
+    pub(super) fn remaking(self, remade: &Remade) -> Self {
+        Self { remade: remade.clone(), ..self }
+    }
+
+    /// The values that have what the guest makes in their place.
+    pub(super) fn remade(&self) -> impl Iterator<Item = &[u8]> {
+        self.remade.keys().map(Vec::as_slice)
     }
 
     /// The same, which replaces random values or does not.
@@ -39,6 +53,9 @@ impl Placeholders {
 
     /// The placeholder of a value: digits for digits, letters for letters, and all else as it is.
     pub(super) fn of(&self, value: &[u8]) -> Vec<u8> {
+        if let Some(made) = self.remade.get(value) {
+            return made.clone();
+        }
         let mut stream = Stream::new(&self.key, b"value", value);
         let mut made = Vec::with_capacity(value.len());
         let kind = Kind::of(value);

@@ -7,8 +7,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use http::StatusCode;
 use tenon_tape::{Encoder, Kept, Meta};
 
+use super::derived::Remade;
+use super::not_recorded::{NotRecorded, Reason};
 use super::seam::locked;
-use super::sink::{Finished, Sink};
+use super::sink::{Finished, Held, Sink};
 use crate::module::Module;
 
 /// Bytes of the events of one request, at most.
@@ -35,7 +37,7 @@ struct State {
     /// Bytes that are claimed of the sink's.
     claimed: usize,
     /// Why it cannot be replayed.
-    spoiled: Option<&'static str>,
+    spoiled: Option<NotRecorded>,
     /// True while the guest runs.
     is_inside: bool,
     answered: Option<(StatusCode, Duration)>,
@@ -58,13 +60,14 @@ impl Recorder {
         event(&mut state.encoder);
         let length = state.encoder.len();
         if length > MOST || state.encoder.is_full() {
-            self.drop_events(&mut state, "it is larger than a recording may be");
+            self.drop_events(&mut state, Reason::Size, "it is larger than a recording may be");
         } else if length > state.claimed {
             let more = (length - state.claimed).next_multiple_of(STEP);
             if self.sink.claim(more) {
                 state.claimed += more;
             } else {
-                self.drop_events(&mut state, "the requests that run and the recordings that wait have too many bytes");
+                let why = "the requests that run and the recordings that wait have too many bytes";
+                self.drop_events(&mut state, Reason::Busy, why);
             }
         }
     }
@@ -85,7 +88,7 @@ impl Recorder {
 
     /// Notes that the events are not all.
     pub(crate) fn spoil(&self, why: &'static str) {
-        self.drop_events(&mut locked(&self.state), why);
+        self.drop_events(&mut locked(&self.state), Reason::Module, why);
     }
 
     /// Returns whether the digest of the guest's memory is wanted, which takes a while: the recording is likely to be kept.
@@ -104,9 +107,9 @@ impl Recorder {
         locked(&self.state).answered = Some((status, duration));
     }
 
-    fn drop_events(&self, state: &mut State, why: &'static str) {
+    fn drop_events(&self, state: &mut State, reason: Reason, why: &'static str) {
         state.encoder = Encoder::default();
-        state.spoiled.get_or_insert(why);
+        state.spoiled.get_or_insert_with(|| NotRecorded::new(reason, why));
         self.sink.free(std::mem::take(&mut state.claimed));
     }
 }
@@ -124,7 +127,7 @@ impl Drop for Recorder {
         };
         let mut claimed = state.claimed;
         match (kept, state.spoiled) {
-            (Some(_), Some(why)) => self.sink.leave_out(&self.module.info.name, &self.request_id, why),
+            (Some(_), Some(why)) => self.sink.leave_out(&self.module.info.name, &self.request_id, &why),
             // It never came to the guest.
             (Some(_), None) if state.encoder.is_empty() => {}
             (Some(kept), None) => {
@@ -142,10 +145,12 @@ impl Drop for Recorder {
                     masked: Vec::new(),
                     is_cut: state.is_inside,
                 };
-                let (module, events) = (Arc::clone(&self.module), state.encoder.into_bytes());
                 // They are the recording's from here on.
                 let claimed = std::mem::take(&mut claimed);
-                self.sink.offer(Finished { module, meta, events, claimed });
+                let (sink, module) = (Arc::clone(&self.sink), Arc::clone(&self.module));
+                let held = Held::new(sink, module, Arc::clone(&self.request_id), claimed);
+                let events = state.encoder.into_bytes();
+                Sink::offer(Finished { held, meta, events, remade: Remade::new(), runs: 0 });
             }
             (None, _) => {}
         }

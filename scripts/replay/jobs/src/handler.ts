@@ -129,6 +129,19 @@ export default routes({
       headers: { "set-cookie": `session=${key}; HttpOnly` },
     });
   }),
+  /** Random ids that a handler sets as a cookie, stores, gets back and compares. */
+  session: post("/session/{id}", { path: { id: field.u32() } }, async ({ path: { id } }) => {
+    const [session, order] = [random.uuid(), random.uuid()];
+    const rows = await db.query<{ mark: string }>([
+      "INSERT INTO visits (id, at, mark) VALUES (?, 0, ?), (?, 1, ?) RETURNING mark",
+      [id, session, id, `order/${order}`],
+    ]);
+    if (rows[0]?.mark !== session || rows[1]?.mark !== `order/${order}`) throw new Error("another session was stored");
+    return respond(200, {
+      body: JSON.stringify({ order: rows[1]?.mark.slice(6) }),
+      headers: { "set-cookie": `session=${session}; HttpOnly` },
+    });
+  }),
   numbers: get("/numbers", () =>
     ok({
       nan: String(0 / 0),

@@ -350,6 +350,24 @@ async fn nothing_secret_is_written() {
     broken.headers_mut().insert("content-type", "application/json".parse().unwrap());
     send(&runtime, broken).await;
     assert_eq!(files(&runtime, folder.path()).await.len(), 1);
+    assert_eq!(counted(&runtime).await, ["m\",reason=\"mask\"} 1", "m\"} 1"]);
+    // So is one whose events are larger than a recording may be.
+    send(&runtime, request("POST", "/run/m/", "x".repeat(5 << 20))).await;
+    assert_eq!(files(&runtime, folder.path()).await.len(), 1);
+    assert_eq!(counted(&runtime).await, ["m\",reason=\"mask\"} 1", "m\",reason=\"size\"} 1", "m\"} 1"]);
+}
+
+/// The counters of requests that are not recorded, and of recordings.
+async fn counted(runtime: &Runtime) -> Vec<String> {
+    let text = get(runtime, "/metrics").await.body;
+    let text = String::from_utf8_lossy(text.as_ref()).into_owned();
+    let of = |name: &str| {
+        let lines = text.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix("_total{module=\""));
+        let mut lines: Vec<_> = lines.map(str::to_string).collect();
+        lines.sort();
+        lines
+    };
+    [of("tenon_requests_not_recorded"), of("tenon_recordings")].concat()
 }
 
 /// A disk that is full, in a process of its own, whose files cannot grow beyond a limit.
@@ -378,6 +396,7 @@ async fn full_disk() {
     }
     runtime.flush().await;
     assert_eq!(tapes(&runtime, folder.path()).await.len(), 1);
+    assert_eq!(counted(&runtime).await, ["m\",reason=\"write\"} 10", "m\"} 1"]);
 }
 
 #[tokio::test]

@@ -20,7 +20,7 @@ use tenon_memory::Usage;
 
 use module::ByModule;
 pub(crate) use module::{Count, ModuleMetrics};
-use names::{CallLabels, RequestLabels, SidecarLabels};
+use names::{CallLabels, ModuleLabel, NotRecordedLabels, RequestLabels, SidecarLabels};
 
 /// How metrics are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +65,8 @@ pub(crate) struct Metrics {
     modules: ByModule,
     sidecar_calls: Family<CallLabels, Counter>,
     sidecar_durations: Histograms<SidecarLabels>,
+    recordings: Family<ModuleLabel, Counter>,
+    not_recorded: Family<NotRecordedLabels, Counter>,
     pool: PoolGauges,
     pub(crate) running: Gauge,
     pub(crate) queued: Gauge,
@@ -106,6 +108,10 @@ impl Metrics {
         let sidecar_durations: Histograms<SidecarLabels> = Family::new_with_constructor(histogram);
         let help = "Time from an outbound call to the head of its response";
         registry.register("sidecar_call_duration_seconds", help, Family::clone(&sidecar_durations));
+        let (recordings, not_recorded) = (Family::default(), Family::default());
+        registry.register("recordings", "Recordings that were written", Family::clone(&recordings));
+        let help = "Requests that should be recorded and were not, by reason";
+        registry.register("requests_not_recorded", help, Family::clone(&not_recorded));
         let mut gauge = |name: &str, help: &str| {
             let gauge = Gauge::default();
             registry.register(name, help, Gauge::clone(&gauge));
@@ -132,6 +138,8 @@ impl Metrics {
             modules,
             sidecar_calls,
             sidecar_durations,
+            recordings,
+            not_recorded,
             pool,
             running,
             queued,
@@ -157,6 +165,16 @@ impl Metrics {
         let labels = SidecarLabels { module: module.clone(), sidecar: sidecar.clone() };
         self.sidecar_calls.get_or_create(&CallLabels { module, sidecar, outcome }).inc();
         self.sidecar_durations.get_or_create(&labels).observe(seconds);
+    }
+
+    /// Counts a recording of a module.
+    pub(crate) fn count_recording(&self, module: &str) {
+        self.recordings.get_or_create(&ModuleLabel { module: module.to_string() }).inc();
+    }
+
+    /// Counts a request that should be recorded and is not.
+    pub(crate) fn count_not_recorded(&self, module: &str, reason: &'static str) {
+        self.not_recorded.get_or_create(&NotRecordedLabels { module: module.to_string(), reason }).inc();
     }
 
     /// Everything as text.

@@ -28,6 +28,12 @@ pub(super) struct CallLabels {
     pub(super) outcome: &'static str,
 }
 
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+pub(super) struct NotRecordedLabels {
+    pub(super) module: String,
+    pub(super) reason: &'static str,
+}
+
 impl RequestLabels {
     pub(super) fn new(module: &str, method: &Method, status: u16) -> Self {
         Self { module: module.to_string(), method: known(method), status }
