@@ -14,7 +14,7 @@ import { suffixOf, targets } from "./cross/targets.mjs";
 import { publishedName } from "./names.mjs";
 import { pack } from "./packed.mjs";
 import { fail, root, run, say } from "./setup.mjs";
-import { writeThirdParty } from "./third-party.mjs";
+import { addNotices } from "./third-party.mjs";
 import { releasable } from "./version.mjs";
 
 const { values, positionals } = parseArgs({
@@ -76,13 +76,6 @@ function writeArchives(into) {
     );
     run("tar", ["-czf", join(into, `tenon-${version}-${platform}.tar.gz`), "-C", place, ...tarballs]);
   }
-}
-
-/** Adds what is compiled into an addon, with the licences. */
-function addNotices(platform, place) {
-  const target =
-    Object.keys(targets).find((name) => suffixOf(name) === platform) ?? fail(`${platform} must be a target`);
-  writeThirdParty(place, targets[target].rust);
 }
 
 function filesIn(at) {

@@ -7,6 +7,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { suffixOf, targets } from "./cross/targets.mjs";
 import { fail, root } from "./setup.mjs";
 import { releasable } from "./version.mjs";
 
@@ -29,6 +30,9 @@ const sqlite = { name: "sqlite", version: "", license: "blessing", texts: [] };
 
 const licenceFile = /^(licen[sc]e|copying|copyright|notice|unlicense)/i;
 
+/** The files that `writeThirdParty` writes: licences, and the packages in CycloneDX's format. */
+export const notices = ["THIRD_PARTY.txt", "sbom.cdx.json"];
+
 /** Writes both files into a folder, for a target of rustc. */
 export function writeThirdParty(folder, target) {
   const found = new Map(
@@ -36,8 +40,15 @@ export function writeThirdParty(folder, target) {
   );
   const packages = [...found.keys()].sort().map((key) => found.get(key));
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, "THIRD_PARTY.txt"), textOf([...packages, sqlite]));
-  writeFileSync(join(folder, "sbom.cdx.json"), `${JSON.stringify(sbomOf([...packages, sqlite]), null, 1)}\n`);
+  const texts = [textOf([...packages, sqlite]), `${JSON.stringify(sbomOf([...packages, sqlite]), null, 1)}\n`];
+  for (const [index, file] of notices.entries()) writeFileSync(join(folder, file), texts[index]);
+}
+
+/** Writes both files into a platform's package: the `complete` of `pack`. */
+export function addNotices(platform, folder) {
+  const target =
+    Object.keys(targets).find((name) => suffixOf(name) === platform) ?? fail(`${platform} must be a target`);
+  writeThirdParty(folder, targets[target].rust);
 }
 
 /** The packages of registries that are part of a product, without those that only its build runs. */

@@ -15,6 +15,7 @@ import { parseArgs } from "node:util";
 import { publishedName } from "../names.mjs";
 import { pack } from "../packed.mjs";
 import { fail, root, run, say, setUp } from "../setup.mjs";
+import { addNotices, notices } from "../third-party.mjs";
 import { releasable } from "../version.mjs";
 import { builtAddon, inspect } from "./inspect.mjs";
 import { building, running, suites } from "./suites.mjs";
@@ -95,7 +96,7 @@ async function install(name, { os, cpu, libc }, here) {
   rmSync(folder, { recursive: true, force: true });
   const place = join(folder, "place");
   mkdirSync(place, { recursive: true });
-  const tarballs = pack({ [suffixOf(name)]: builtAddon(name) }, join(folder, "packed"), version);
+  const tarballs = pack({ [suffixOf(name)]: builtAddon(name) }, join(folder, "packed"), version, addNotices);
   // npm looks at the options for another system only where a dependency is optional.
   const own = `@tenon/native-${suffixOf(name)}`;
   const { [own]: addon, ...others } = tarballs;
@@ -104,6 +105,9 @@ async function install(name, { os, cpu, libc }, here) {
   writeFileSync(join(place, "package.json"), JSON.stringify(manifest));
   const system = [`--os=${os}`, `--cpu=${cpu}`, ...(libc === undefined ? [] : [`--libc=${libc}`])];
   run("npm", ["install", ...system, "--no-audit", "--no-fund", "--loglevel=error"], { cwd: place });
+  for (const file of notices)
+    if (!existsSync(join(place, "node_modules", publishedName(own), file)))
+      fail(`the addon's package must have ${file}`);
   must(here, "node", ["scripts/cross/newcomer.mjs", place, publishedName("tenon")]);
 }
 
