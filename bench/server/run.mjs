@@ -3,6 +3,7 @@
 //   cargo build --profile dist --workspace --bin tenon-server
 //   (cd examples/hello && node ../../cli/bin/tenon.js build -r --server)
 //   node bench/server/run.mjs target/x86_64-unknown-linux-gnu/dist/tenon-server examples/hello/dist/server /run/hello/hello/Ada
+// The program of deploy/Containerfile.static, from `node scripts/cross/build.mjs linux-x64-musl --server`, has a section of its own.
 import { execFileSync, spawn } from "node:child_process";
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { request } from "node:http";
@@ -14,6 +15,7 @@ import { conditions, record } from "../results.mjs";
 
 const [program, server, path] = process.argv.slice(2);
 if (path === undefined) throw new Error("usage: run.mjs <program> <folder with server.json> <path of a request>");
+const isStatic = !execFileSync("readelf", ["-lW", program], { encoding: "utf8" }).includes("INTERP");
 const folder = mkdtempSync(join(tmpdir(), "tenon-bench-"));
 cpSync(server, folder, { recursive: true });
 const configuration = join(folder, "server.json");
@@ -82,8 +84,8 @@ try {
   });
   const sum = (key) => rows.reduce((total, row) => total + row[key], 0);
   record(
-    "bench/server",
-    `${conditions}. \`tenon-server\` with one module and its compiled code. From its start to the first answer: ${median(runs.map(({ first }) => first)).toFixed(0)} ms
+    isStatic ? "bench/server, linked statically" : "bench/server",
+    `${conditions}. \`tenon-server\`${isStatic ? ", linked statically with musl," : ""} with one module and its compiled code. From its start to the first answer: ${median(runs.map(({ first }) => first)).toFixed(0)} ms
 (median of ${runs.length}; ${Math.min(...runs.map(({ first }) => first)).toFixed(0)} to ${Math.max(...runs.map(({ first }) => first)).toFixed(0)}). Resident then: ${median(runs.map(({ all }) => all)).toFixed(0)} MiB, of which ${median(runs.map(({ own }) => own)).toFixed(0)} MiB are its own and the
 rest files that are mapped.
 
