@@ -28,6 +28,8 @@ let closed = 0;
 let goOn: (() => void) | undefined;
 /** Bytes of requests that have arrived. */
 let arrived = 0;
+/** Texts of the answers of `after` that their clients have left. */
+const left = new Set<string>();
 
 const acts: Record<string, (incoming: IncomingMessage, outgoing: ServerResponse, query: string) => Promise<void>> = {
   async json(_, outgoing) {
@@ -57,10 +59,12 @@ const acts: Record<string, (incoming: IncomingMessage, outgoing: ServerResponse,
   async stall(_, outgoing) {
     outgoing.write("first");
   },
+  /** Goes on when the client has left the answer with another text. */
   async after(_, outgoing, query) {
-    const [time, text] = query.split("&");
+    const [before, text] = query.split("&") as [string, string];
+    outgoing.on("close", () => left.add(text));
     outgoing.flushHeaders();
-    await pause(Number(time) + 20);
+    if (before) await vi.waitUntil(() => left.has(before), { timeout: 10_000 });
     outgoing.write(text);
   },
   async early(_, outgoing) {
@@ -207,6 +211,7 @@ describeEach("streams of fetch on $name", served, ({ start }) => {
   });
 
   test("several arrive at once", async () => {
+    left.clear();
     await closing(async () => expect(await json("race", "")).toEqual(["a", "b", "c"]), 3);
   });
 
