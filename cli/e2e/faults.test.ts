@@ -143,9 +143,6 @@ describe("one after another", () => {
     return Number(/^tenon_instances_created_total\{module="faults"\} (\d+)$/m.exec(metrics)?.[1]);
   };
 
-  // Without Linux's own ways each request has an instance made for it.
-  const restores = process.env["TENON_PORTABLE"] !== "1";
-
   // Instances are restored.
   test.each(["/mark", "/plant"])("nothing of one request is seen by the next: %s", async (where) => {
     const before = await created();
@@ -154,8 +151,7 @@ describe("one after another", () => {
       expect(seen).toEqual({ planted: 0, marker: null, kept: 0 });
     }
     const more = (await created()) - before;
-    if (restores) expect(more).toBeLessThan(25);
-    else expect(more).toBe(50);
+    expect(more).toBeLessThan(25);
   });
 
   test.each([
@@ -170,8 +166,7 @@ describe("one after another", () => {
     const before = await created();
     for (let i = 0; i < 20; i++) await ask();
     const more = (await created()) - before;
-    if (restores) expect(more).toBeLessThan(10);
-    else expect(more).toBeGreaterThan(10);
+    expect(more).toBeLessThan(10);
   });
 });
 

@@ -1,4 +1,4 @@
-//! The same for systems other than Linux: nothing is kept or reset, and wasmtime makes stacks itself.
+//! The same for systems other than Linux: memories are reset with their instance only, and wasmtime makes stacks itself.
 //!
 //! The feature `elsewhere` compiles this on Linux, so that it is checked where no other system is at hand.
 
@@ -10,35 +10,35 @@ use wasmtime::Config;
 
 use crate::Usage;
 use crate::image::Image;
-use crate::portable::{Once, OnceLive};
+use crate::portable::{PortableLive, PortableMemories};
 
-/// No memories that are kept.
+/// Creator of the memories of an engine's instances. It keeps none of them.
 #[derive(Clone)]
-pub struct Memories;
+pub struct Memories(PortableMemories);
 
 /// No stacks: wasmtime makes them.
 #[derive(Clone)]
 pub struct Stacks;
 
 /// The memory of a live instance.
-pub struct Live(OnceLive);
+pub struct Live(PortableLive);
 
 /// There is none: nothing tells a process that was forked.
 pub enum PerProcess {}
 
-/// Has an engine use memories that are used once.
-pub fn configure(config: &mut Config, _: &Memories, _: &Stacks) {
-    config.with_host_memory(Arc::new(Once));
+/// Has an engine use memories that are copies of their image.
+pub fn configure(config: &mut Config, memories: &Memories, _: &Stacks) {
+    config.with_host_memory(Arc::new(memories.0.clone()));
 }
 
 /// Nothing is released.
 pub fn release_program() {}
 
 impl Memories {
-    /// No memories.
+    /// Makes a creator. It keeps no memory, so no number bounds that.
     #[must_use]
     pub fn new(_: usize) -> Self {
-        Self
+        Self(PortableMemories::default())
     }
 
     /// Nothing is kept.
@@ -50,10 +50,10 @@ impl Memories {
     /// Nothing is kept.
     pub fn trim(&self) {}
 
-    /// The default, because this system does not report usage.
+    /// Returns the number of memories that exist. No slots wait.
     #[must_use]
     pub fn usage(&self) -> Usage {
-        Usage::default()
+        Usage { used: self.0.used(), ..Usage::default() }
     }
 }
 
@@ -71,21 +71,22 @@ impl Stacks {
     }
 }
 
-impl From<OnceLive> for Live {
-    fn from(memory: OnceLive) -> Self {
+impl From<PortableLive> for Live {
+    fn from(memory: PortableLive) -> Self {
         Self(memory)
     }
 }
 
 impl Live {
-    /// Returns false: no memory is reset.
+    /// Resets the memory to its initial state. False when it cannot be reset, because it has grown or is too large.
     ///
     /// # Safety
     ///
     /// Nothing runs in the instance, and nobody reads or writes the memory during the call.
     #[must_use]
     pub unsafe fn restore(&self) -> bool {
-        false
+        // SAFETY: by the caller's promise nobody uses the memory during the call.
+        unsafe { self.0.restore() }.unwrap_or(false)
     }
 
     /// Computes a digest of the memory. It is the same for equal memories with the same image, on every machine. None when its image
@@ -96,11 +97,11 @@ impl Live {
     /// As for [`Live::restore`].
     #[must_use]
     pub unsafe fn digest(&self) -> Option<u128> {
-        // SAFETY: by the caller's promise nobody writes to the memory while it is read.
+        // SAFETY: by the caller's promise nobody uses the memory while it is read.
         unsafe { self.0.digest() }.ok()
     }
 
-    /// Releases nothing.
+    /// Releases nothing, because the memory shares no pages with its image.
     ///
     /// # Safety
     ///

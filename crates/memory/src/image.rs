@@ -4,9 +4,11 @@ use std::fs::File;
 use std::io;
 #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 
 #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 use crate::content::{Content, Pages};
+use crate::original::{Bytes, Original, read_exact_at};
 use crate::region::page_size;
 
 /// The content of a memory when its instance starts: bytes of a file at one address, and zeros everywhere else.
@@ -19,6 +21,7 @@ pub struct Image {
     /// Initial size that the module declares. Modules that share code may start with larger memories than it declares.
     declared: usize,
     length: usize,
+    original: Original,
     #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
     content: Content,
 }
@@ -57,6 +60,7 @@ impl Image {
             size,
             declared,
             length,
+            original: Original::default(),
             #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
             content: Content::new(length)?,
         })
@@ -74,20 +78,21 @@ impl Image {
         self.declared
     }
 
-    /// Releases the cached pages of the file; they are read again on their next use.
+    /// Releases the bytes of the file that are kept in memory; they are read again on their next use.
     pub fn release(&self) {
+        self.original.release();
         #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
         self.content.release();
     }
 
     /// Reads it all. `into` has its length.
     pub(crate) fn read(&self, into: &mut [u8]) -> io::Result<()> {
-        self.read_at(0, into)
+        read_exact_at(&self.file, into, self.offset)
     }
 
-    /// Reads a part of it, from `at` on.
-    pub(crate) fn read_at(&self, at: usize, into: &mut [u8]) -> io::Result<()> {
-        read_exact_at(&self.file, into, self.offset + at as u64)
+    /// Returns all its bytes. They stay in memory until [`Image::release`].
+    pub(crate) fn bytes(&self) -> io::Result<Arc<Bytes>> {
+        self.original.of(&self.file, self.offset, self.length)
     }
 
     #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
@@ -108,20 +113,4 @@ impl Image {
     pub(crate) fn content(&self) -> Pages<'_> {
         self.content.of(&self.file, self.offset)
     }
-}
-
-#[cfg(unix)]
-fn read_exact_at(file: &File, into: &mut [u8], offset: u64) -> io::Result<()> {
-    std::os::unix::fs::FileExt::read_exact_at(file, into, offset)
-}
-
-#[cfg(windows)]
-fn read_exact_at(file: &File, mut into: &mut [u8], mut offset: u64) -> io::Result<()> {
-    while !into.is_empty() {
-        match std::os::windows::fs::FileExt::seek_read(file, into, offset)? {
-            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-            read => (into, offset) = (&mut into[read..], offset + read as u64),
-        }
-    }
-    Ok(())
 }

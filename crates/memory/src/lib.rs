@@ -11,6 +11,9 @@
 //!           ─► Stacks (StackCreator)
 //! ```
 //!
+//! Other systems report no written pages at little cost. There a memory is a copy of its image that belongs to one instance, and a
+//! reset compares the two ([`is_portable`]).
+//!
 //! Wasmtime does not report the module that a memory is for, so the caller that instantiates the module does:
 //! [`providing`].
 
@@ -25,6 +28,7 @@ mod faults;
 mod image;
 #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 mod memories;
+mod original;
 #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 mod per_process;
 mod portable;
@@ -36,6 +40,8 @@ mod quiet;
 mod region;
 #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 mod remap;
+#[cfg(test)]
+mod running;
 #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
 mod scan;
 #[cfg(all(target_os = "linux", not(feature = "elsewhere")))]
@@ -74,12 +80,16 @@ pub struct Usage {
     pub resident: usize,
 }
 
-/// The variable that has a process do without what only Linux has.
+/// Maximum written bytes that a reset restores in place and keeps resident. A slot with more is given back as a whole, so that later
+/// requests do not pay for a greedy one.
+const KEPT: usize = 2 * 1024 * 1024;
+
+/// The variable that has a process do without features that only Linux has.
 const PORTABLE: &str = "TENON_PORTABLE";
 
-/// Returns whether each instance is a fresh one, whose memory is made for it. Resetting memories relies on Linux: there,
-/// `MADV_DONTNEED` gives back the bytes of the file, and `PAGEMAP_SCAN` tells what was written. With `TENON_PORTABLE=1` Linux does
-/// without as well.
+/// Returns whether memories are copies of their image, which belong to one instance. Slots rely on Linux: there, `MADV_DONTNEED`
+/// gives back the bytes of the file, and `PAGEMAP_SCAN` reports the written pages. A copy is compared with its image instead. With
+/// `TENON_PORTABLE=1` Linux does so as well.
 #[must_use]
 pub fn is_portable() -> bool {
     static ASKED: LazyLock<bool> = LazyLock::new(|| std::env::var_os(PORTABLE).is_some_and(|value| value == "1"));

@@ -7,7 +7,7 @@ use wasmtime::{Config, LinearMemory, MemoryCreator, MemoryType, Result};
 
 use crate::Usage;
 use crate::image::Image;
-use crate::portable::{Once, OnceLive, Plan};
+use crate::portable::{Plan, PortableLive, PortableMemories};
 use crate::providing::made;
 use crate::slot::Slot;
 use crate::stacks::Stacks;
@@ -16,6 +16,8 @@ use crate::stacks::Stacks;
 #[derive(Clone)]
 pub struct Memories {
     pool: Arc<Pool>,
+    /// Those of an engine that does without the pool ([`crate::is_portable`]).
+    portable: PortableMemories,
 }
 
 /// Idle slots, most recently used last.
@@ -25,10 +27,10 @@ struct Pool {
     used: AtomicUsize,
 }
 
-/// Has an engine use memories and stacks, or memories that are used once ([`crate::is_portable`]).
+/// Has an engine use memories and stacks, or memories that are copies of their image ([`crate::is_portable`]).
 pub fn configure(config: &mut Config, memories: &Memories, stacks: &Stacks) {
     if crate::is_portable() {
-        config.with_host_memory(Arc::new(Once));
+        config.with_host_memory(Arc::new(memories.portable.clone()));
     } else {
         config.with_host_memory(Arc::new(memories.clone())).with_host_stack(Arc::new(stacks.clone()));
     }
@@ -38,7 +40,8 @@ impl Memories {
     /// Makes a pool with at most `kept` idle slots. Each keeps up to two megabytes resident.
     #[must_use]
     pub fn new(kept: usize) -> Self {
-        Self { pool: Arc::new(Pool { waiting: Mutex::default(), kept, used: AtomicUsize::new(0) }) }
+        let pool = Arc::new(Pool { waiting: Mutex::default(), kept, used: AtomicUsize::new(0) });
+        Self { pool, portable: PortableMemories::default() }
     }
 
     /// Releases pages that idle slots share with an image. They are mapped again on their next use.
@@ -72,7 +75,8 @@ impl Memories {
     pub fn usage(&self) -> Usage {
         let waiting = self.pool.waiting();
         let resident = waiting.iter().map(Slot::resident).sum();
-        Usage { used: self.pool.used.load(Ordering::Relaxed), waiting: waiting.len(), resident }
+        let used = self.pool.used.load(Ordering::Relaxed) + self.portable.used();
+        Usage { used, waiting: waiting.len(), resident }
     }
 }
 
@@ -147,27 +151,31 @@ impl Pool {
 pub struct Live(Kind);
 
 enum Kind {
-    /// It can be reset.
+    /// It is in a slot, which serves the next memory.
     Kept(Shared),
-    /// It is used once.
-    Once(OnceLive),
+    /// It belongs to its instance.
+    Portable(PortableLive),
 }
 
-impl From<OnceLive> for Live {
-    fn from(memory: OnceLive) -> Self {
-        Self(Kind::Once(memory))
+impl From<PortableLive> for Live {
+    fn from(memory: PortableLive) -> Self {
+        Self(Kind::Portable(memory))
     }
 }
 
 impl Live {
-    /// Resets the memory to its initial state. False when it has grown or is used once, and so cannot be reset.
+    /// Resets the memory to its initial state. False when it cannot be reset, because it has grown or, as a copy, is too large.
     ///
     /// # Safety
     ///
     /// Nothing runs in the instance, and nobody reads or writes the memory during the call.
     #[must_use]
     pub unsafe fn restore(&self) -> bool {
-        let Kind::Kept(slot) = &self.0 else { return false };
+        let slot = match &self.0 {
+            Kind::Kept(slot) => slot,
+            // SAFETY: by the caller's promise nobody uses the memory during the call.
+            Kind::Portable(memory) => return unsafe { memory.restore() }.unwrap_or(false),
+        };
         match &mut *locked(slot) {
             Some(slot) if !slot.has_grown() => {
                 // SAFETY: by the caller's promise nothing runs in the instance, so nobody uses the slot.
@@ -189,8 +197,8 @@ impl Live {
         let digest = match &self.0 {
             // SAFETY: by the caller's promise nobody writes to the slot while it is read.
             Kind::Kept(slot) => unsafe { locked(slot).as_mut()?.digest() },
-            // SAFETY: by the caller's promise nobody writes to the memory while it is read.
-            Kind::Once(memory) => unsafe { memory.digest() },
+            // SAFETY: by the caller's promise nobody uses the memory while it is read.
+            Kind::Portable(memory) => unsafe { memory.digest() },
         };
         digest.ok()
     }

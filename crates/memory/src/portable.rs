@@ -1,22 +1,40 @@
-//! Memories where nothing of Linux is relied on: each is made for one instance, with a copy of its image, and unmapped after it.
+//! Memories where nothing of Linux is relied on: each belongs to one instance, and starts with a copy of its image.
+//!
+//! A reset compares the whole memory with its initial content, and copies back the blocks that differ, because nothing reports the
+//! written pages here.
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use wasmtime::{LinearMemory, MemoryCreator, MemoryType, Result};
 
+use crate::KEPT;
 use crate::digest::{BLOCK, MemoryDigest, ZEROS};
 use crate::image::Image;
 use crate::providing::{image, made};
 use crate::region::{Region, page_size};
 
-/// Creator of memories that are used once.
-pub(crate) struct Once;
+/// Maximum size in bytes of a memory that is reset. An idle instance keeps its whole memory resident, also the pages that Linux
+/// would share with the image.
+const MAX_SIZE: usize = 16 * 1024 * 1024;
+
+/// Creator of memories that start with a copy of their image.
+#[derive(Clone, Default)]
+pub(crate) struct PortableMemories {
+    used: Arc<AtomicUsize>,
+}
+
+impl PortableMemories {
+    /// Returns the number of memories that exist.
+    pub(crate) fn used(&self) -> usize {
+        self.used.load(Ordering::Relaxed)
+    }
+}
 
 // SAFETY: a memory owns its mapping until it is dropped. Addresses from its size up to the end of the reservation and its guard
 // cannot be accessed. It never moves. It starts with zeros, except for the image that the caller has provided for the module.
-unsafe impl MemoryCreator for Once {
+unsafe impl MemoryCreator for PortableMemories {
     fn new_memory(
         &self,
         _: MemoryType,
@@ -26,7 +44,7 @@ unsafe impl MemoryCreator for Once {
         guard: usize,
     ) -> Result<Box<dyn LinearMemory>, String> {
         let Plan { image, size, capacity, length } = Plan::of(minimum, maximum, reserved, guard)?;
-        let memory = Region::reserve(length).and_then(|region| {
+        let region = Region::reserve(length).and_then(|region| {
             region.allow(0, size)?;
             if let Some(image) = &image {
                 // SAFETY: the image lies within its size, which is accessible, and nobody else has the region.
@@ -35,11 +53,14 @@ unsafe impl MemoryCreator for Once {
                 };
                 image.read(content)?;
             }
-            Ok(Mapping { region, size: AtomicUsize::new(size), image })
+            Ok(region)
         });
-        let mapping = Arc::new(memory.map_err(|error| format!("a memory cannot be mapped: {error}"))?);
-        if mapping.image.is_some() {
-            made(OnceLive(Arc::clone(&mapping)).into());
+        let region = region.map_err(|error| format!("a memory cannot be mapped: {error}"))?;
+        self.used.fetch_add(1, Ordering::Relaxed);
+        let (size, has_grown, used) = (AtomicUsize::new(size), AtomicBool::new(false), Arc::clone(&self.used));
+        let mapping = Arc::new(Mapping { region, size, has_grown, used });
+        if let Some(image) = image {
+            made(PortableLive { mapping: Arc::clone(&mapping), image }.into());
         }
         Ok(Box::new(Memory { mapping, capacity }))
     }
@@ -76,44 +97,84 @@ impl Plan {
     }
 }
 
-/// A memory's bytes and its initial content. They are unmapped when neither the memory nor its [`OnceLive`] is left.
+/// A memory's bytes. They are unmapped when neither the memory nor its [`PortableLive`] is left.
 struct Mapping {
     region: Region,
     size: AtomicUsize,
-    image: Option<Arc<Image>>,
+    /// True once the memory has begun to grow, even if that failed.
+    has_grown: AtomicBool,
+    /// The number of memories.
+    used: Arc<AtomicUsize>,
 }
 
-/// The memory of a live instance. It is never reset.
-pub(crate) struct OnceLive(Arc<Mapping>);
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        self.used.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
-impl OnceLive {
+/// The memory of a live instance.
+pub(crate) struct PortableLive {
+    mapping: Arc<Mapping>,
+    image: Arc<Image>,
+}
+
+impl PortableLive {
+    /// Resets the memory to its initial content. False when it has grown, or is too large to stay resident while it is idle.
+    ///
+    /// # Safety
+    ///
+    /// Nobody reads or writes the memory during the call.
+    pub(crate) unsafe fn restore(&self) -> io::Result<bool> {
+        if self.mapping.has_grown.load(Ordering::Acquire) || !stays(self.image.size(), self.image.length()) {
+            return Ok(false);
+        }
+        // SAFETY: the caller's promise is the same.
+        unsafe { self.each_changed(|_, block, initial| block.copy_from_slice(initial))? };
+        Ok(true)
+    }
+
     /// Computes the digest. It reads all of the memory, because nothing says which pages were written.
     ///
     /// # Safety
     ///
-    /// Nobody writes to the memory during the call.
+    /// As for [`PortableLive::restore`].
     pub(crate) unsafe fn digest(&self) -> io::Result<u128> {
-        let Mapping { region, size, image } = &*self.0;
-        let size = size.load(Ordering::Acquire);
-        let mut digest = MemoryDigest::new(size.next_multiple_of(page_size()));
-        let mut initial = [0; BLOCK];
-        for at in (0..size).step_by(BLOCK) {
-            // SAFETY: the block is within the accessible part, because a memory has a multiple of 64 KiB. The caller promises that
-            // nobody writes to it.
-            let block = unsafe { std::slice::from_raw_parts(region.start().add(at), BLOCK) };
-            let unchanged = match image {
-                Some(image) if (image.start()..image.start() + image.length()).contains(&at) => {
-                    image.read_at(at - image.start(), &mut initial)?;
-                    block == initial
-                }
-                _ => block == ZEROS,
-            };
-            if !unchanged {
-                digest.add(at, block);
-            }
-        }
+        let mut digest = MemoryDigest::new(self.size().next_multiple_of(page_size()));
+        // SAFETY: the caller's promise is the same.
+        unsafe { self.each_changed(|at, block, _| digest.add(at, block))? };
         Ok(digest.end())
     }
+
+    fn size(&self) -> usize {
+        self.mapping.size.load(Ordering::Acquire)
+    }
+
+    /// Calls `changed` for each block that differs from its initial content: with its offset, its bytes and that content.
+    ///
+    /// # Safety
+    ///
+    /// As for [`PortableLive::restore`].
+    unsafe fn each_changed(&self, mut changed: impl FnMut(usize, &mut [u8], &[u8])) -> io::Result<()> {
+        let (start, content) = (self.image.start(), self.image.bytes()?);
+        for at in (0..self.size()).step_by(BLOCK) {
+            // SAFETY: the block is within the accessible part, because a memory has a multiple of 64 KiB. The caller promises that
+            // nobody else uses it.
+            let block = unsafe { std::slice::from_raw_parts_mut(self.mapping.region.start().add(at), BLOCK) };
+            let within = at.checked_sub(start).and_then(|at| content.get(at..at + BLOCK));
+            let initial = within.unwrap_or(&ZEROS);
+            if block != initial {
+                changed(at, block, initial);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns whether an idle instance may keep a memory of `size` bytes, of which its image has `length`. Outside of the image, Linux
+/// keeps as many bytes resident.
+fn stays(size: usize, length: usize) -> bool {
+    size <= MAX_SIZE && size - length <= KEPT
 }
 
 struct Memory {
@@ -135,6 +196,8 @@ unsafe impl LinearMemory for Memory {
     fn grow_to(&mut self, size: usize) -> Result<()> {
         wasmtime::ensure!(size <= self.capacity, "the memory cannot grow to {size} bytes");
         let before = self.byte_size();
+        // A failure may leave pages accessible, which no reset would look at.
+        self.mapping.has_grown.store(true, Ordering::Release);
         self.mapping.region.allow(before, size - before)?;
         self.mapping.size.store(size, Ordering::Release);
         Ok(())
@@ -144,3 +207,6 @@ unsafe impl LinearMemory for Memory {
         self.mapping.region.start()
     }
 }
+
+#[cfg(test)]
+mod tests;

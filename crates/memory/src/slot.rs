@@ -4,6 +4,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::KEPT;
 use crate::content::Pages;
 use crate::digest::{BLOCK, MemoryDigest, ZEROS as ZERO_BLOCK};
 use crate::faults::Faults;
@@ -11,10 +12,6 @@ use crate::image::Image;
 use crate::quiet::Quiet;
 use crate::region::{LARGEST_PAGE, Region, page_size};
 use crate::scan::{self, Below};
-
-/// Maximum bytes that a reset restores in place and keeps resident. A slot with more written bytes is given back as a
-/// whole, so that later requests do not pay for a greedy one.
-const KEPT: usize = 2 * 1024 * 1024;
 
 /// Interval of resets that compare pages with the image before they restore them. Every page that was ever written is
 /// the slot's own, so a reset alone cannot see which pages are still written. The number is a prime, so that both of

@@ -2,15 +2,14 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use wasmtime::{Config, Engine, Instance, Module, Store, Trap};
 
-use crate::{Image, Live, Memories, Stacks, Started, providing};
-
-const PAGE: usize = 65_536;
+use crate::portable::PortableMemories;
+use crate::running::{PAGE, Running, expected, image, image_of, in_a_child, module};
+use crate::{Image, Memories, Stacks, Started, providing};
 
 fn engine(kept: usize) -> Engine {
     let mut config = Config::new();
@@ -20,91 +19,13 @@ fn engine(kept: usize) -> Engine {
     Engine::new(&config).unwrap()
 }
 
-/// Makes an image of these bytes at 8,192, for a memory of two pages.
-fn image(bytes: &[u8]) -> Arc<Image> {
-    image_of(bytes, 2)
-}
-
-/// Makes the same for a memory that starts with `pages`, of a module that declares two.
-fn image_of(bytes: &[u8], pages: usize) -> Arc<Image> {
-    let mut file = tempfile::tempfile().unwrap();
-    file.write_all(&[0xee; 4_096]).unwrap();
-    file.write_all(bytes).unwrap();
-    file.set_len(8_192 + 4_096 * bytes.len().div_ceil(4_096) as u64).unwrap();
-    // SAFETY: the file has no name, and this process no longer writes to it.
-    let image =
-        unsafe { Image::of_file(file, 4_096, bytes.len().next_multiple_of(4_096), 8_192, pages * PAGE, 2 * PAGE) };
-    Arc::new(image.unwrap())
-}
-
-/// Makes a module that reads, writes, fills and grows its memory.
-fn module(engine: &Engine, more: &str) -> Module {
-    let text = format!(
-        r#"(module
-          (memory (export "memory") 2 1000) {more}
-          (func (export "load") (param i32) (result i32) (i32.load8_u (local.get 0)))
-          (func (export "store") (param i32 i32) (i32.store8 (local.get 0) (local.get 1)))
-          (func (export "fill") (param i32 i32) (memory.fill (local.get 0) (i32.const 7) (local.get 1)))
-          (func (export "grow") (param i32) (result i32) (memory.grow (local.get 0))))"#
-    );
-    Module::new(engine, wat::parse_str(text).unwrap()).unwrap()
-}
-
-struct Running {
-    store: Store<()>,
-    instance: Instance,
-    memory: Option<Live>,
-}
-
-impl Running {
-    fn new(module: &Module, image: Option<&Arc<Image>>) -> Self {
-        let mut store = Store::new(module.engine(), ());
-        let started = providing(image, Instance::new_async(&mut store, module, &[]));
-        let started = std::pin::pin!(started).poll(&mut Context::from_waker(Waker::noop()));
-        let Poll::Ready((instance, started)) = started else { panic!("it waits") };
-        Self { instance: instance.unwrap(), memory: started.memory, store }
-    }
-
-    fn load(&mut self, at: usize) -> wasmtime::Result<i32> {
-        let load = self.instance.get_typed_func::<i32, i32>(&mut self.store, "load")?;
-        load.call(&mut self.store, i32::try_from(at)?)
-    }
-
-    fn store(&mut self, at: usize, byte: i32) {
-        let store = self.instance.get_typed_func::<(i32, i32), ()>(&mut self.store, "store").unwrap();
-        store.call(&mut self.store, (i32::try_from(at).unwrap(), byte)).unwrap();
-    }
-
-    fn fill(&mut self, at: usize, length: usize) {
-        let fill = self.instance.get_typed_func::<(i32, i32), ()>(&mut self.store, "fill").unwrap();
-        fill.call(&mut self.store, (i32::try_from(at).unwrap(), i32::try_from(length).unwrap())).unwrap();
-    }
-
-    fn grow(&mut self, pages: i32) -> i32 {
-        let grow = self.instance.get_typed_func::<i32, i32>(&mut self.store, "grow").unwrap();
-        grow.call(&mut self.store, pages).unwrap()
-    }
-
-    /// Returns its whole memory.
-    fn bytes(&mut self) -> (*const u8, Vec<u8>) {
-        let memory = self.instance.get_memory(&mut self.store, "memory").unwrap();
-        (memory.data_ptr(&self.store), memory.data(&self.store).to_vec())
-    }
-}
-
-fn expected(bytes: &[u8]) -> Vec<u8> {
-    let mut all = vec![0; 2 * PAGE];
-    all[8_192..8_192 + bytes.len()].copy_from_slice(bytes);
-    all
-}
-
 /// On another system, or in a reused slot, a recording has the same digest.
 #[test]
 fn equal_memories_have_equal_digests_however_they_are_kept() {
     let kept = engine(4);
     let mut config = Config::new();
-    config.with_host_memory(Arc::new(crate::portable::Once)).memory_init_cow(false);
-    let once = Engine::new(&config).unwrap();
+    config.with_host_memory(Arc::new(PortableMemories::default())).memory_init_cow(false);
+    let portable = Engine::new(&config).unwrap();
     let image = image(&[5; 5_000]);
     let run = |engine: &Engine, grown: i32, stores: &[(usize, i32)]| {
         let mut running = Running::new(&module(engine, ""), Some(&image));
@@ -118,12 +39,12 @@ fn equal_memories_have_equal_digests_however_they_are_kept() {
         [(0, &[]), (0, &[(8_192, 7)]), (0, &[(9_000, 7), (100_000, 1)]), (1, &[]), (1, &[(2 * PAGE, 9)])];
     for (grown, stores) in all {
         let digest = run(&kept, grown, stores);
-        assert_eq!(digest, run(&once, grown, stores), "{grown} {stores:?}");
+        assert_eq!(digest, run(&portable, grown, stores), "{grown} {stores:?}");
         assert!(!found.contains(&digest), "{grown} {stores:?}");
         found.push(digest);
     }
     // A byte that is what it was before.
-    for engine in [&kept, &once] {
+    for engine in [&kept, &portable] {
         assert_eq!(run(engine, 0, &[(8_192, 7), (8_192, 5), (100_000, 1), (100_000, 0)]), found[0]);
     }
 }
@@ -183,24 +104,6 @@ fn a_process_that_forked_restores_its_own_pages_and_not_its_parents() {
         assert!(unsafe { memory.restore() });
         assert!(running.bytes().1 == before, "the child found what it had written");
     });
-}
-
-/// Runs a test in a child process, which has no other threads and so no page faults but the test's own.
-pub(crate) fn in_a_child(test: impl FnOnce()) {
-    // SAFETY: the child uses only values of this thread, and ends without unwinding into the test harness.
-    match unsafe { libc::fork() } {
-        0 => {
-            let passed = catch_unwind(AssertUnwindSafe(test)).is_ok();
-            // SAFETY: the call ends the child.
-            unsafe { libc::_exit(if passed { 0 } else { 1 }) }
-        }
-        child => {
-            let mut status = 0;
-            // SAFETY: the status is this function's.
-            assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
-            assert_eq!(status, 0, "the test failed in the child");
-        }
-    }
 }
 
 /// A guest overwrites pages of its image with zeros, and the kernel merges those with its page of zeros. They still

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::sync::atomic::Ordering;
 
 use super::*;
+use crate::running::in_a_child;
 use crate::scan::SCANS;
-use crate::tests::in_a_child;
 
 const PAGES: usize = 32;
 

@@ -163,9 +163,7 @@ impl Module {
                 slots.add(&warm);
                 Reuse::Shared(warm)
             }
-            (Isolation::Request, EntryPoint::Direct(entry))
-                if entry.is_restorable() && !tenon_memory::is_portable() =>
-            {
+            (Isolation::Request, EntryPoint::Direct(entry)) if entry.is_restorable() => {
                 let warm = Warm::new(limits, 0);
                 restored.add(&warm);
                 Reuse::Restored(warm, Arc::clone(restored))
@@ -275,6 +273,12 @@ impl Module {
     pub(crate) fn release(&self) {
         if let Some(waiting) = self.reuse.waiting() {
             waiting.release();
+        }
+        if let Reuse::Restored(waiting, _) = &self.reuse
+            && tenon_memory::is_portable()
+        {
+            // Their memories are copies of the image, of which nothing can be released.
+            waiting.keep_few();
         }
         if let Some(image) = &self.image {
             self.memories.release(image);

@@ -91,7 +91,7 @@ async fn a_component_in_another_language_is_not_loaded() {
 #[test]
 #[cfg(target_os = "linux")]
 fn the_memory_of_the_process_does_not_grow_with_exceptions() {
-    in_a_process_of_its_own(module_path!(), "growth");
+    in_a_process_of_its_own(module_path!(), "growth", None);
 }
 
 #[tokio::test]

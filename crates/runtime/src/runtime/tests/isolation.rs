@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::config::Isolation;
+use crate::instance::caller::Caller;
 
 #[tokio::test]
 async fn no_byte_of_memory_outlives_its_request() {
@@ -106,6 +107,39 @@ async fn restored_instances_take_turns_when_there_are_many_and_are_dropped_when_
     assert!((1..=32).contains(&idle), "{idle} wait");
     until(|| runtime.metrics().contains("tenon_instances_idle 0")).await;
     assert_eq!(get(&runtime, "/run/m00/").await.status, 201);
+}
+
+/// Memories that are copies share no page with their image. They leave the process with their instances instead.
+#[tokio::test]
+#[ignore = "the test below runs it in a process of its own"]
+async fn portable() {
+    assert!(tenon_memory::is_portable());
+    let (runtime, _folder) = runtime(&[("count.wasm", fixtures::count())], small()).await.unwrap();
+    let module = runtime.shared.registry.ready().remove(0);
+    let waiting = || module.reuse.waiting().unwrap().len();
+    let mut made = Vec::new();
+    for _ in 0..3 {
+        made.push(runtime.instance(&module, Caller::host("test", &small())).await.unwrap());
+    }
+    assert!(runtime.metrics().contains("tenon_instances_memories 3"));
+    for instance in made {
+        module.take_back(instance).await;
+    }
+    assert_eq!(waiting(), 3);
+    module.release();
+    assert_eq!(waiting(), 1);
+    assert!(runtime.metrics().contains("tenon_instances_memories 1"));
+    for _ in 0..3 {
+        assert_eq!(get(&runtime, "/run/count/").await.status, 201);
+        until(|| waiting() == 1).await;
+    }
+    assert_eq!(created(&runtime, "count"), 3);
+}
+
+#[cfg(unix)]
+#[test]
+fn instances_with_copies_of_their_image_are_restored_and_few_outlive_a_pause() {
+    in_a_process_of_its_own(module_path!(), "portable", Some(("TENON_PORTABLE", "1")));
 }
 
 #[tokio::test]

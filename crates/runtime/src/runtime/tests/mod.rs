@@ -75,12 +75,13 @@ async fn until(condition: impl Fn() -> bool) {
     tokio::time::timeout(Duration::from_secs(60), waiting).await.expect("the condition comes true");
 }
 
-/// Runs an ignored test of a module alone, and returns what it prints.
+/// Runs an ignored test of a module alone, with one more variable in its environment, and returns what it prints.
 #[cfg(unix)]
-fn in_a_process_of_its_own(module: &str, test: &str) -> String {
+fn in_a_process_of_its_own(module: &str, test: &str, variable: Option<(&str, &str)>) -> String {
     let name = format!("{}::{test}", module.split_once("::").unwrap().1);
     let output = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", &name, "--ignored", "--nocapture"])
+        .envs(variable)
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);

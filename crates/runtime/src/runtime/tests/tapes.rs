@@ -374,7 +374,7 @@ async fn counted(runtime: &Runtime) -> Vec<String> {
 #[test]
 #[cfg(unix)]
 fn a_full_disk_stops_recording_with_one_line() {
-    let said = in_a_process_of_its_own(module_path!(), "full_disk");
+    let said = in_a_process_of_its_own(module_path!(), "full_disk", None);
     assert_eq!(said.matches("recording stops").count(), 1, "{said}");
 }
 
