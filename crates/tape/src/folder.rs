@@ -29,6 +29,8 @@ pub struct TapeFolder {
     files: VecDeque<(String, u64)>,
     bytes: u64,
     written: u64,
+    /// The id of this process, a part of the names.
+    process: u32,
     /// The time at which the folder is read again.
     next_look: Instant,
 }
@@ -59,8 +61,8 @@ impl TapeFolder {
     /// When it cannot be made, or another user may write to it.
     pub fn open(path: &Path, max_bytes: u64, max_age: Option<Duration>) -> io::Result<Self> {
         let folder = Folder::open(path)?;
-        let (files, next_look) = (VecDeque::new(), Instant::now());
-        let mut opened = Self { folder, max_bytes, max_age, files, bytes: 0, written: 0, next_look };
+        let (files, process, next_look) = (VecDeque::new(), std::process::id(), Instant::now());
+        let mut opened = Self { folder, max_bytes, max_age, files, bytes: 0, written: 0, process, next_look };
         opened.look()?;
         Ok(opened)
     }
@@ -90,7 +92,7 @@ impl TapeFolder {
         }
         self.remove_to(self.max_bytes - size, SystemTime::now())?;
         self.written += 1;
-        let name = name(meta, self.written);
+        let name = name(meta, self.process, self.written);
         self.folder.write_alone(&name, file)?;
         self.files.push_back((name, size));
         self.bytes += size;
@@ -146,10 +148,10 @@ impl TapeFolder {
 }
 
 /// The name of a recording's file: sorted by name, files are sorted by time.
-fn name(meta: &Meta, number: u64) -> String {
+fn name(meta: &Meta, process: u32, number: u64) -> String {
     let time = UNIX_EPOCH + Duration::from_nanos(meta.time);
     let id: String = meta.request_id.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(ID).collect();
-    format!("{}-{:x}-{number:x}-{id}.{EXTENSION}", stamp(time), std::process::id())
+    format!("{}-{process:x}-{number:x}-{id}.{EXTENSION}", stamp(time))
 }
 
 /// A time as the first part of a name: milliseconds, with as many digits until the year 2286.
