@@ -749,6 +749,9 @@ export interface SidecarOptions {
   logFormat?: string
 }
 
+/** Returns the module's name from the first bytes of a recording, which may be damaged after them. `null` when it is not there. */
+export declare function tapeModule(start: Buffer): string | null
+
 /** A function of a component. */
 export interface TypedFunction {
   /** The interface that it belongs to, such as `example:image/resize@1.0.0`. */

@@ -865,3 +865,4 @@ module.exports.migrate = nativeBinding.migrate
 module.exports.pruneTapes = nativeBinding.pruneTapes
 module.exports.readTape = nativeBinding.readTape
 module.exports.scheduleProblem = nativeBinding.scheduleProblem
+module.exports.tapeModule = nativeBinding.tapeModule
