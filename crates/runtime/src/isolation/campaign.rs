@@ -244,6 +244,7 @@ impl Round {
             let names: Vec<Arc<str>> = self.modules.iter().map(|module| Arc::clone(&module.info.name)).collect();
             let mut numbers = Numbers::new(seed ^ (client as u64) << 32);
             let share = if campaign.javascript.is_some() { campaign.share } else { 0 };
+            let records = campaign.records;
             clients.spawn(async move {
                 let mut here = InlinePoll::default();
                 while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok() {
@@ -268,6 +269,10 @@ impl Round {
                             counts.left.fetch_add(u64::from(left), Ordering::Relaxed);
                         }
                         None => drop(counts.cancelled.fetch_add(1, Ordering::Relaxed)),
+                    }
+                    // The runtime leaves out recordings when too many wait to be written.
+                    if records && numbers.one_in(8) {
+                        runtime.flush().await;
                     }
                 }
             });
