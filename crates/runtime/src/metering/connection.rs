@@ -28,6 +28,9 @@ pub(crate) fn begins() {
     if let Some(former) = METER.take() {
         former.end_poll();
         Meter::hold_poll();
+    } else if Meter::is_poll_held() {
+        // The request before was not metered, and this one does not have its time.
+        Meter::hold_poll();
     }
     REQUEST.set(None);
 }
@@ -192,7 +195,7 @@ mod tests {
     #[test]
     fn polls_of_requests_that_are_not_metered_count_for_none() {
         let told = Told::default();
-        let one = metering(&told, "one");
+        let [one, two] = ["one", "two"].map(|id| metering(&told, id));
         let mut poll = 0;
         let mut served = Box::pin(counted(poll_fn(|_| {
             poll += 1;
@@ -201,6 +204,13 @@ mod tests {
                     begins();
                     adopt(&one);
                     spin();
+                    answered();
+                    begins();
+                    spin();
+                    answered();
+                    // A metered one after it has none of that time.
+                    begins();
+                    adopt(&two);
                     answered();
                     begins();
                     spin();
@@ -221,9 +231,10 @@ mod tests {
             assert!(served.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
         }
         drop(served);
-        assert_eq!(Arc::strong_count(&one), 1);
-        drop(one);
-        assert_eq!(told.lock().unwrap()[0].usage.cpu.as_millis() / 5, 1);
+        assert_eq!([&one, &two].map(Arc::strong_count), [1, 1]);
+        drop((one, two));
+        let used: Vec<_> = told.lock().unwrap().iter().map(|told| told.usage.cpu.as_millis() / 5).collect();
+        assert_eq!(used, [1, 0]);
     }
 
     /// The polls of a streamed answer count although its head is there.

@@ -215,6 +215,11 @@ impl Meter {
         POLLED.set(Some((0, processor_time())));
     }
 
+    /// Returns whether the rest of the poll on this thread counts for none until a meter takes it.
+    pub(crate) fn is_poll_held() -> bool {
+        POLLED.get().is_some_and(|(meter, _)| meter == 0)
+    }
+
     /// Counts no poll on this thread any more.
     pub(crate) fn forget_poll() {
         POLLED.set(None);
