@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use tenon_tape::{Event, Request};
+use tenon_tape::{Call, Event, Request, Response};
 
 use super::masked::Masked;
 use super::masked_tests::{base64url, bytes, field, masked, request, secret, signature};
@@ -49,4 +49,30 @@ fn no_claim_stays_of_a_signed_token_that_the_list_names() {
     let Event::Enter(Request { headers, .. }) = &events[0] else { panic!() };
     let made = claims_of(&String::from_utf8_lossy(&headers[0].1));
     assert!(made.contains("canary-of-Ada") && !made.contains("4111222233334444"), "{made}");
+}
+
+/// The names are those of a later event: the guest forwards the token, or a service repeats it.
+#[test]
+fn no_claim_stays_of_a_token_that_a_later_event_has_in_a_named_place() {
+    let secrets = secret("the key of the tokens");
+    let signed = format!("{}.{}", base64url(r#"{"alg":"HS256"}"#), base64url(r#"{"sub":"canary-of-Ada"}"#));
+    let token = format!("{signed}.{}", base64url(signature(secrets[0].1.as_bytes(), &signed)));
+    let canary = URL_SAFE_NO_PAD.encode(r#"{"sub":"canary"#);
+    let enter = || request("GET", vec![field("authorization", &format!("Bearer {token}"))], "");
+    let answer = || Response { status: 200, headers: vec![field("x-token", &token)], body: None };
+    let call = |call| Event::Start(1, call);
+    for later in [
+        Event::Take(Some((1, Ok(answer())))),
+        Event::Leave(answer()),
+        call(Call { headers: vec![field("x-token", &token)], ..Call::default() }),
+        call(Call { url: format!("http://a/?token={token}"), ..Call::default() }),
+        call(Call { body: Some(format!(r#"{{"token":"{token}"}}"#).into_bytes()), ..Call::default() }),
+    ] {
+        let Masked { events, .. } =
+            masked(vec![enter(), later.clone()], &["x-token", "?token", "#/token"], &secrets).unwrap();
+        assert!(!bytes(&events).contains(&canary), "{later:?}");
+    }
+    // It stays when no entry of the list is met.
+    let Masked { events, .. } = masked(vec![enter()], &["x-token"], &secrets).unwrap();
+    assert!(bytes(&events).contains(&canary));
 }

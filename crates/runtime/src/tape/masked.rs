@@ -143,37 +143,49 @@ impl<'a> Masking<'a> {
         if !self.list.pointers.is_empty() {
             self.bodies(events, bodies)?;
         }
-        for event in events.iter_mut() {
-            match event {
-                Event::Enter(request) => {
+        // Those that the list names come first: a token of theirs keeps no claim in any other place.
+        for claims in [Claims::Masked, Claims::Kept] {
+            events.iter_mut().for_each(|event| self.place(event, claims));
+        }
+        Ok(())
+    }
+
+    /// Masks the places of an event: with kept claims only the headers that are masked in any case, otherwise all others.
+    fn place(&mut self, event: &mut Event, claims: Claims) {
+        let is_named = matches!(claims, Claims::Masked);
+        let before = self.hits;
+        match event {
+            Event::Enter(request) => {
+                if is_named {
                     self.path(&mut request.path);
-                    self.fields(&mut request.headers);
                 }
-                Event::Environment(variables) => variables.iter_mut().for_each(|variable| self.variable(variable)),
-                Event::Take(Some((_, Ok(response)))) => self.fields(&mut response.headers),
-                Event::Leave(response) => {
-                    // It is made again; only the values are learned.
-                    let before = self.hits;
-                    self.fields(&mut response.headers);
-                    if let Some(body) = &mut response.body {
-                        // A guest may answer with anything.
-                        let _ = self.members(body, false);
-                    }
-                    self.has_outputs |= self.hits > before;
+                self.fields(&mut request.headers, claims);
+            }
+            Event::Environment(variables) if is_named => {
+                variables.iter_mut().for_each(|variable| self.variable(variable));
+            }
+            Event::Take(Some((_, Ok(response)))) => self.fields(&mut response.headers, claims),
+            Event::Leave(response) => {
+                // It is made again; only the values are learned.
+                self.fields(&mut response.headers, claims);
+                if let Some(body) = response.body.as_mut().filter(|_| is_named) {
+                    // A guest may answer with anything.
+                    let _ = self.members(body, false);
                 }
-                Event::Start(_, call) => {
-                    let before = self.hits;
+                self.has_outputs |= self.hits > before;
+            }
+            Event::Start(_, call) => {
+                self.fields(&mut call.headers, claims);
+                if is_named {
                     self.path(&mut call.url);
-                    self.fields(&mut call.headers);
                     if let Some(body) = &mut call.body {
                         let _ = self.members(body, false);
                     }
-                    self.has_outputs |= self.hits > before;
                 }
-                _ => {}
+                self.has_outputs |= self.hits > before;
             }
+            _ => {}
         }
-        Ok(())
     }
 
     /// Masks members of the bodies that the guest got.
@@ -201,12 +213,11 @@ impl<'a> Masking<'a> {
         }
     }
 
-    fn fields(&mut self, fields: &mut [Field]) {
-        let named = fields.iter_mut().map(|(name, value)| (name.to_ascii_lowercase(), value));
-        let (named, others): (Vec<_>, Vec<_>) = named.partition(|(name, _)| self.list.names_header(name));
-        let named = named.into_iter().map(|(name, value)| (name, value, Claims::Masked));
-        for (lower, value, kept) in named.chain(others.into_iter().map(|(name, value)| (name, value, Claims::Kept))) {
-            if value.is_empty() {
+    fn fields(&mut self, fields: &mut [Field], claims: Claims) {
+        for (name, value) in fields {
+            let lower = name.to_ascii_lowercase();
+            let is_kept = self.list.has_header(&lower) && !self.list.names_header(&lower);
+            if value.is_empty() || is_kept != matches!(claims, Claims::Kept) {
                 continue;
             }
             if !self.list.has_header(&lower) {
@@ -221,18 +232,18 @@ impl<'a> Masking<'a> {
                 quoted_values(value).for_each(|part| self.known.add(part));
             }
             *value = match lower.as_str() {
-                "authorization" | "proxy-authorization" => self.credentials(value, kept),
+                "authorization" | "proxy-authorization" => self.credentials(value, claims),
                 "cookie" => {
-                    let pairs: Vec<_> = value.split(|byte| *byte == b';').map(|pair| self.pair(pair, kept)).collect();
+                    let pairs: Vec<_> = value.split(|byte| *byte == b';').map(|pair| self.pair(pair, claims)).collect();
                     pairs.join(&b';')
                 }
                 "set-cookie" => {
                     let end = value.iter().position(|byte| *byte == b';').unwrap_or(value.len());
-                    let mut made = self.pair(&value[..end], kept);
+                    let mut made = self.pair(&value[..end], claims);
                     made.extend_from_slice(&value[end..]);
                     made
                 }
-                _ => self.token(value, kept).unwrap_or_else(|| self.placeholders.of(value)),
+                _ => self.token(value, claims).unwrap_or_else(|| self.placeholders.of(value)),
             };
             self.names.insert(lower);
             self.hits += 1;
@@ -329,7 +340,7 @@ impl<'a> Masking<'a> {
             }
             return Some([head, &claims, &made].join(&b'.'));
         };
-        // Equal tokens have equal placeholders. Those that the list names come first.
+        // Equal tokens have equal placeholders.
         if matches!(kept, Claims::Masked) {
             self.closed.insert(token.to_vec());
         }
