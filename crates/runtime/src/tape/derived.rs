@@ -5,6 +5,7 @@
 //! in the place of the text.
 
 use std::borrow::Cow;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use memchr::memmem;
@@ -23,40 +24,61 @@ pub(super) type Remade = BTreeMap<Vec<u8>, Vec<u8>>;
 /// Texts that are given back to a guest, at most.
 const MOST_REMADE: usize = 64;
 
-/// Returns the reason why a request must not be written, whose guest made `before` of masked values and `after` of placeholders.
-pub(super) fn reason(before: &[Event], after: &mut [Event]) -> Option<&'static str> {
+/// Returns the reason why a request must not be written, whose guest made `before` of masked values and `after` of placeholders. The
+/// guest got `given` in the place of texts that it had made.
+pub(super) fn reason(before: &[Event], after: &mut [Event], given: &Remade) -> Option<&'static str> {
     let new = words(after);
     let derived: Vec<_> = words(before).into_iter().filter(|word| !new.contains(word)).collect();
     let inputs = inputs(after).to_ascii_lowercase();
     if (derived.len() as u64).saturating_mul(inputs.len() as u64) > MOST_SEARCHED {
         return Some("too much of it depends on masked values");
     }
-    let is_repeated = derived.iter().any(|word| memmem::find(&inputs, word).is_some());
-    is_repeated.then_some("the module makes a text of masked values, and gets it back")
+    if derived.iter().any(|word| memmem::find(&inputs, word).is_some()) {
+        return Some("the module makes a text of masked values, and gets it back");
+    }
+    // A text of an earlier run may have been made of one that was not replaced yet.
+    let made = pairs(before, after);
+    let is_made = |(text, given): (&Vec<u8>, &Vec<u8>)| {
+        made.get(text).is_some_and(|Made { first, is_only }| *is_only && first == given)
+    };
+    (!given.iter().all(is_made)).then_some("the module makes something else of what it gets back")
 }
 
-/// Returns the texts of `before` that the guest got back, each with what it made in its place with placeholders. None when there are
-/// no others than those of an earlier run. `after` may end before the request did.
+/// Returns the texts of `before` that the guest got back, each with what it made in its place with placeholders. None when they are
+/// those of an earlier run. `after` may end before the request did.
 pub(super) fn remade(before: &mut [Event], after: &[Event], earlier: &Remade) -> Option<Remade> {
-    let mut pairs = Remade::new();
-    let made: BTreeMap<_, _> = outputs(after).into_iter().collect();
-    for (key, text) in outputs(before) {
-        if let Some(other) = made.get(&key).filter(|other| other.len() == text.len() && **other != text) {
-            SEPARATORS.iter().for_each(|is_separator| pair(&text, other, *is_separator, &mut pairs));
-        }
-    }
+    let mut pairs = pairs(before, after);
     let inputs = inputs(before).to_ascii_lowercase();
     if (pairs.len() as u64).saturating_mul(inputs.len() as u64) > MOST_SEARCHED {
         return None;
     }
-    let is_new =
-        |text: &[u8]| !earlier.contains_key(text) && memmem::find(&inputs, &text.to_ascii_lowercase()).is_some();
-    pairs.retain(|text, _| is_new(text));
-    if pairs.is_empty() || pairs.len() + earlier.len() > MOST_REMADE {
-        return None;
+    pairs.retain(|text, _| memmem::find(&inputs, &text.to_ascii_lowercase()).is_some());
+    let mut remade = earlier.clone();
+    remade.extend(pairs.into_iter().map(|(text, made)| (text, made.first)));
+    (remade != *earlier && remade.len() <= MOST_REMADE).then_some(remade)
+}
+
+/// The texts that a guest made of masked values.
+type Pairs = BTreeMap<Vec<u8>, Made>;
+
+/// A text that a guest made of placeholders in the place of another one.
+struct Made {
+    /// The first one.
+    first: Vec<u8>,
+    /// False when it made several.
+    is_only: bool,
+}
+
+/// Compares what a guest made of masked values with what it made of placeholders.
+fn pairs(before: &[Event], after: &[Event]) -> Pairs {
+    let mut pairs = Pairs::new();
+    let [before, after] = [before, after].map(|events| outputs(events).into_iter().collect::<BTreeMap<_, _>>());
+    for (key, text) in before {
+        if let Some(other) = after.get(&key).filter(|other| other.len() == text.len() && **other != text) {
+            SEPARATORS.iter().for_each(|is_separator| pair(&text, other, *is_separator, &mut pairs));
+        }
     }
-    pairs.extend(earlier.clone());
-    Some(pairs)
+    pairs
 }
 
 /// The separators of texts, from those of the longest texts to those of words: a service may repeat an id, or a part of it.
@@ -71,14 +93,19 @@ const SEPARATORS: [fn(u8) -> bool; 3] = [
 ];
 
 /// Adds the parts of two texts of one length that differ.
-fn pair(text: &[u8], other: &[u8], is_separator: fn(u8) -> bool, pairs: &mut Remade) {
+fn pair(text: &[u8], other: &[u8], is_separator: fn(u8) -> bool, pairs: &mut Pairs) {
     let mut start = 0;
     for part in text.split(|byte| is_separator(*byte)) {
         let made = &other[start..start + part.len()];
         start += part.len() + 1;
         let is_one = part.len() >= SHORTEST && part != made && !made.iter().any(|byte| is_separator(*byte));
         if is_one {
-            pairs.entry(part.to_vec()).or_insert_with(|| made.to_vec());
+            match pairs.entry(part.to_vec()) {
+                Entry::Vacant(entry) => {
+                    entry.insert(Made { first: made.to_vec(), is_only: true });
+                }
+                Entry::Occupied(mut entry) => entry.get_mut().is_only &= entry.get().first == made,
+            }
         }
     }
 }
@@ -160,7 +187,9 @@ mod tests {
 
     #[test]
     fn a_word_that_a_guest_derived_and_a_service_repeats_is_refused() {
-        let reason = |made: [&str; 2], answer: &[Event]| reason(&events(made[0], answer), &mut events(made[1], answer));
+        let reason = |made: [&str; 2], answer: &[Event]| {
+            reason(&events(made[0], answer), &mut events(made[1], answer), &Remade::new())
+        };
         assert!(reason(CARD, &[taken(&[], r#"{"pan":"x41111111"#), read(r#"22223333"}"#)]).is_some());
         // The same with placeholders as without them, so it is of no secret, or repeated nowhere.
         assert!(reason([CARD[0]; 2], &[taken(&[], CARD[0])]).is_none());
@@ -188,5 +217,42 @@ mod tests {
         // Texts of another length are of another kind.
         let longer = events(&format!("{}0", made[1]), &[]);
         assert_eq!(super::remade(&mut events(&made[0], &[taken(&[], id[0])]), &longer, &Remade::new()), None);
+    }
+    /// A guest that makes a second text of a masked value and of the first text, as it has come back.
+    #[test]
+    fn a_text_that_was_made_of_one_that_was_not_replaced_is_made_again() {
+        let run = |value: &str, answers: [&str; 2]| {
+            let call = |number, url| Event::Start(number, Call { url, ..Call::default() });
+            let mixed = value[..4].to_string() + &answers[0][..4];
+            let first = [Event::Enter(Request::default()), call(1, value.chars().rev().collect())];
+            let rest = [taken(&[], answers[0]), call(2, mixed), taken(&[], answers[1])];
+            first.into_iter().chain(rest).collect::<Vec<_>>()
+        };
+        let recorded = ["87654321", "12348765"];
+        let mut before = run("12345678", recorded);
+        let given = |texts: [&str; 2]| -> Remade {
+            recorded
+                .iter()
+                .zip(texts)
+                .map(|(text, given)| (text.as_bytes().to_vec(), given.as_bytes().to_vec()))
+                .collect()
+        };
+        let mut first = run("abcdefgh", recorded);
+        assert!(reason(&before, &mut first, &Remade::new()).is_some());
+        let back = ["hgfedcba", "abcd8765"];
+        assert_eq!(remade(&mut before, &first, &Remade::new()), Some(given(back)));
+        // It got digits of the value now, which are in no text of the first run.
+        let mut second = run("abcdefgh", back);
+        assert!(reason(&before, &mut second, &given(back)).is_some());
+        let last = ["hgfedcba", "abcdhgfe"];
+        assert_eq!(remade(&mut before, &second, &given(back)), Some(given(last)));
+        let mut third = run("abcdefgh", last);
+        assert_eq!(reason(&before, &mut third, &given(last)), None);
+        assert_eq!(remade(&mut before, &third, &given(last)), None);
+        // A text that is made nowhere any more, or differently, is not known to be of placeholders.
+        assert!(reason(&before, &mut third[..2], &given(last)).is_some());
+        third.push(Event::Log(false, b"12348766".to_vec()));
+        before.push(Event::Log(false, b"12348765".to_vec()));
+        assert!(reason(&before, &mut third, &given(last)).is_some());
     }
 }

@@ -149,7 +149,7 @@ impl Encoded {
                 return Checked::Not(self.held, NotRecorded::new(Reason::Internal, "its events cannot be read"));
             };
             failure = again.failure.or_else(|| {
-                let why = derived::reason(&before, &mut after)?;
+                let why = derived::reason(&before, &mut after, &again.remade)?;
                 Some(NotRecorded::new(Reason::Repeated, why))
             });
             if failure.is_some() && again.runs < MOST_RUNS {
