@@ -170,7 +170,7 @@ impl Encoder {
         writer.number(max_bytes.into());
     }
 
-    /// The place behind the last event, to which [`Encoder::truncate`] returns.
+    /// The place after the last event, to which [`Encoder::truncate`] returns.
     #[must_use]
     pub fn place(&self) -> (usize, usize) {
         (self.writer.bytes.len(), self.writer.entries)
