@@ -1,4 +1,10 @@
-import { expect, test } from "vitest";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, describe, expect, test } from "vitest";
+import { packageFolder } from "../package.ts";
 import { strip } from "./strip.ts";
 
 /** A source that the parser tries in two ways at each level. */
@@ -58,3 +64,49 @@ test("sources of different owners take turns", async () => {
   expect(refused).toBeLessThanOrEqual(2);
   await Promise.all(all);
 }, 60_000);
+
+test("a source whose parser starts while the event loop is busy is charged for its parsing alone", async () => {
+  // The parser is ended, and starts again with the next source.
+  expect(await strip(slow("ended"), {}, 20_000)).toMatchObject({ isSpent: true });
+  const stripped = strip("let patient: number", {}, 50_000);
+  await new Promise((resolve) => setImmediate(resolve));
+  for (const ends = performance.now() + 1_500; performance.now() < ends; );
+  expect(await stripped).toMatchObject({ code: expect.stringContaining("let patient") });
+}, 30_000);
+
+describe("where processor time of threads is not counted", () => {
+  const folder = mkdtempSync(join(tmpdir(), "tenon-strip-"));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  const module = pathToFileURL(join(packageFolder, "dist/sandbox/strip.js")).href;
+  const program = `const { strip } = await import(${JSON.stringify(module)});
+const ended = await strip(${JSON.stringify(slow("ended"))}, {}, 20_000);
+const stripped = strip("let a: number", {}, 50_000);
+await new Promise((resolve) => setImmediate(resolve));
+for (const ends = performance.now() + 400; performance.now() < ends; );
+console.log(JSON.stringify([ended, await stripped]));`;
+
+  test.each([
+    ["no file", 'throw new Error("ENOENT")'],
+    ["a file with zeros", 'return "0 0 0"'],
+  ])(
+    "as with %s, time counts",
+    (name, answer) => {
+      // The options of the environment reach the parser's thread as well.
+      const preload = join(folder, `${name.replaceAll(" ", "-")}.cjs`);
+      const replaced = `(path, ...more) => { if (String(path).endsWith("/schedstat")) { ${answer} } return read(path, ...more); }`;
+      writeFileSync(
+        preload,
+        `const fs = require("node:fs"); const read = fs.readFileSync; fs.readFileSync = ${replaced};
+require("node:module").syncBuiltinESMExports();`,
+      );
+      const env = { ...process.env, NODE_OPTIONS: `--require=${preload}` };
+      const args = ["--input-type=module", "-e", program];
+      const [ended, stripped] = JSON.parse(execFileSync(process.execPath, args, { encoding: "utf8", env }));
+      expect(ended).toMatchObject({ isSpent: true });
+      expect(ended.cpuUs).toBeGreaterThanOrEqual(20_000);
+      expect(stripped).toMatchObject({ code: "let a        " });
+      expect(stripped.cpuUs).toBeGreaterThan(0);
+    },
+    30_000,
+  );
+});

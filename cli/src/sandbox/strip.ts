@@ -26,8 +26,6 @@ export interface SyntaxProblem {
 
 /** The worker's first message. */
 interface Ready {
-  /** The file with the thread's processor time; undefined where the system does not report it. */
-  readonly schedstat: string | undefined;
   readonly module: WebAssembly.Module;
 }
 
@@ -42,19 +40,26 @@ type StripAnswer = { readonly us: number } & (
  * Runs on the thread. A trap leaves the parser's memory as it was in the middle of a function.
  *
  * The processor time of a source is the time that passes, less that in which the thread waits for a processor. Linux counts the latter exactly,
- * and the processor time of a running thread in steps of some milliseconds. Elsewhere all the time counts.
+ * and the processor time of a running thread in steps of some milliseconds. Elsewhere all the time counts, and where the kernel's file has only
+ * zeros, or is not there.
  *
  * V8 compiles a function of the parser at its first call, which takes tens of milliseconds in all, so sources of ours come first.
  */
 const program = `
 const { readFileSync, readlinkSync } = require("node:fs");
 const { parentPort, workerData } = require("node:worker_threads");
-let schedstat;
-try {
-  schedstat = "/proc/" + readlinkSync("/proc/thread-self") + "/schedstat";
-} catch {}
-const read = () => (schedstat === undefined ? [0, 0] : readFileSync(schedstat, "latin1").split(" ").map((each) => each / 1000));
 const { parser, first, running } = workerData;
+let schedstat;
+running[2] = 0;
+try {
+  const thread = readlinkSync("/proc/thread-self").split("/").at(-1);
+  const file = "/proc/self/task/" + thread + "/schedstat";
+  if (Number.parseInt(readFileSync(file, "latin1")) > 0) [schedstat, running[2]] = [file, thread];
+} catch {}
+const read = () => {
+  if (schedstat === undefined) return [Number(process.hrtime.bigint()) / 1000, 0];
+  return readFileSync(schedstat, "latin1").split(" ").map((each) => each / 1000);
+};
 let module;
 const { Module } = WebAssembly;
 WebAssembly.Module = function (bytes) {
@@ -66,7 +71,7 @@ for (const source of first) {
     transformSync(source, { mode: "strip-only" });
   } catch {}
 }
-parentPort.postMessage({ schedstat, module });
+parentPort.postMessage({ module });
 parentPort.on("message", ({ source, number }) => {
   const began = performance.now();
   const [used, waited] = read();
@@ -74,6 +79,7 @@ parentPort.on("message", ({ source, number }) => {
   running[0] = number;
   const answer = (result) => {
     const us = (performance.now() - began) * 1000 - (read()[1] - waited);
+    running[0] = 0;
     parentPort.postMessage({ ...result, us: Math.max(us, 1) });
   };
   try {
@@ -132,12 +138,13 @@ interface Job {
 /** Strips sources, one after another, on one thread for all sandboxes. */
 class Stripper {
   #worker: Worker | undefined;
-  /** Its report, once it is there. */
-  #ready: Ready | undefined;
   /** The parser's code, which V8 shares with the next worker as long as the module is kept: it starts in half the time, and compiles nothing. */
   #module: WebAssembly.Module | undefined;
-  /** The number of the source that the worker parses, and the thread's processor time when it began. The worker writes them. */
-  readonly #running = new Float64Array(new SharedArrayBuffer(16));
+  /**
+   * The number of the source that the worker parses, its {@link clockUs} when it began, and the thread's id, or 0 where processor time is not
+   * counted. The worker writes them, because a message reaches a busy event loop late.
+   */
+  readonly #running = new Float64Array(new SharedArrayBuffer(24));
   #number = 0;
   #current: { readonly job: Job; readonly limitUs: number; readonly began: number; timer: NodeJS.Timeout } | undefined;
   /** The owner whose turn is next is first. */
@@ -205,7 +212,7 @@ class Stripper {
     const current = this.#current;
     if (current === undefined) return;
     const waited = performance.now() - current.began;
-    const used = this.#usedUs() ?? waited * 1000;
+    const used = this.#usedUs();
     // Refused without keeping the result: on a busy machine the next attempt may be in time.
     if (used >= current.job.budgetUs) this.#stop({ isSpent: true, cpuUs: used });
     else if (used >= current.limitUs || waited > TIMEOUT)
@@ -213,15 +220,15 @@ class Stripper {
     else current.timer = setTimeout(() => this.#watch(), Math.max((current.limitUs - used) / 1000, 1));
   }
 
-  /** Processor time of the current source so far; undefined where the system does not report it. */
-  #usedUs(): number | undefined {
-    const [number, began = 0] = this.#running;
+  /** Processor time of the current source so far, in microseconds: 0 while the worker does not parse it. */
+  #usedUs(): number {
+    const [number, began = 0, thread = 0] = this.#running;
     if (number !== this.#number) return 0;
-    if (this.#ready?.schedstat === undefined) return undefined;
     try {
-      return Math.max(threadUs(this.#ready.schedstat) - began, 0);
+      return Math.max(clockUs(thread) - began, 0);
     } catch {
-      return undefined;
+      // The thread has ended, which is reported in its turn.
+      return 0;
     }
   }
 
@@ -232,11 +239,9 @@ class Stripper {
       resourceLimits: { maxOldGenerationSizeMb: 512 },
       execArgv: [],
     });
-    this.#ready = undefined;
     worker.on("message", (answer: StripAnswer | Ready) => {
       if (worker !== this.#worker) return;
-      if ("schedstat" in answer) {
-        this.#ready = answer;
+      if ("module" in answer) {
         this.#module = answer.module;
         return;
       }
@@ -296,8 +301,11 @@ function problemOf({ message: said, line, column }: SyntaxProblem, source: strin
   return { message, line, column: new Columns(source).ofCells(line, column) };
 }
 
-/** Processor time of a thread, from its file. */
-const threadUs = (schedstat: string) => Number(readFileSync(schedstat, "latin1").split(" ")[0]) / 1000;
+/** Processor time of a thread in microseconds; where none is counted, the time. */
+const clockUs = (thread: number) =>
+  thread === 0
+    ? Number(process.hrtime.bigint()) / 1000
+    : Number(readFileSync(`/proc/self/task/${thread}/schedstat`, "latin1").split(" ")[0]) / 1000;
 
 const stripper = new Stripper();
 
