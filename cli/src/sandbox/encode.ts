@@ -196,11 +196,12 @@ const AT_ONCE = 1_000;
  * slices, and must not change meanwhile.
  *
  * @param name the value's name in errors
+ * @param isOver asked before each slice. If it returns true, nobody wants the value any more, and only a part of it is encoded
  * @throws UncloneableError naming the place in the value
  */
-export async function encodeInSlices(value: unknown, name: string): Promise<Buffer> {
+export async function encodeInSlices(value: unknown, name: string, isOver = () => false): Promise<Buffer> {
   const encoding = new Encoding(value, name);
-  if (!encoding.advance(AT_ONCE)) await inSlices(encoding);
+  if (!encoding.advance(AT_ONCE)) await inSlices(encoding, isOver);
   return encoding.bytes;
 }
 

@@ -1,8 +1,10 @@
 /** Each limit is reached on purpose, and the same script has a value with a higher one: a limit that is switched off fails here. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Runtime } from "../embed/runtime.ts";
+import { encodeInSlices } from "./encode.ts";
 import { type SandboxLimits, sandboxLimits } from "./limits.ts";
 import type { Sandbox } from "./sandbox.ts";
+import { strip } from "./strip.ts";
 import { tool } from "./tool.ts";
 
 let runtime: Runtime;
@@ -99,6 +101,15 @@ test("stripping types is a part of the processor time", async () => {
   expect(refused).toMatchObject({ error: { kind: "syntax", message: "the source takes too long to parse" } });
 });
 
+test("the processor time of a parser that the evaluation does not wait for is counted", async () => {
+  await using sandbox = await runtime.sandbox({ limits: { cpuMs: 60_000, wallMs: 200 } });
+  // The parser runs afterwards, so no time passes until it has started.
+  await strip("let warm: number");
+  const late = await sandbox.evaluate(slow);
+  expect(late).toMatchObject({ ok: false, error: { kind: "limit", limit: "wallMs" } });
+  expect(late.usage.cpuUs).toBeGreaterThan(0);
+});
+
 test("a script has the processor time that stripping has left", async () => {
   const limits = { cpuMs: 700, sourceBytes: 4 << 20 };
   await using sandbox = await runtime.sandbox({ limits });
@@ -112,6 +123,51 @@ test("a script has the processor time that stripping has left", async () => {
   // Stripping takes more than the tolerance, and the loop has ended earlier.
   expect(usage.cpuUs).toBeGreaterThan(40_000);
   expect(done.usage.cpuUs).toBeLessThan(725_000);
+});
+
+/** A large value that acts when its beginning is encoded, and reports whether its end was. */
+function watched(act: () => void) {
+  let isRead = false;
+  const reading = (then: () => void) => ({
+    get value() {
+      then();
+      return 1;
+    },
+  });
+  const last = reading(() => {
+    isRead = true;
+  });
+  const value = [...Array(5_000).fill(0), reading(act), ...Array(200_000).fill(0), last];
+  return { value, isRead: () => isRead };
+}
+
+function spinHere(ms: number): void {
+  for (const ends = performance.now() + ms; performance.now() < ends; );
+}
+
+test.each<[end: string, begin: (sandbox: Sandbox, controller: AbortController) => void, error: object]>([
+  ["a signal", (_, controller) => controller.abort(), { kind: "aborted" }],
+  ["close", (sandbox) => void sandbox.close(), { kind: "aborted" }],
+  ["wallMs", () => spinHere(300), { kind: "limit", limit: "wallMs" }],
+])("%s ends an evaluation whose input is being encoded", async (_, begin, error) => {
+  await using sandbox = await runtime.sandbox({ limits: { wallMs: 300 } });
+  const controller = new AbortController();
+  const { value, isRead } = watched(() => begin(sandbox, controller));
+  const done = await sandbox.evaluate("1", { input: value, signal: controller.signal });
+  expect(done).toMatchObject({ ok: false, error });
+  expect(isRead()).toBe(false);
+});
+
+test("a tool's result is not read further when its evaluation has ended", async () => {
+  const controller = new AbortController();
+  const { value, isRead } = watched(() => controller.abort());
+  const give = tool({ run: () => value });
+  await using sandbox = await runtime.sandbox({ tools: { give } });
+  const done = await sandbox.evaluate("give()", { signal: controller.signal });
+  expect(done).toMatchObject({ ok: false, error: { kind: "aborted" } });
+  // The slices of both take turns, so the first would be over before the second.
+  await encodeInSlices(Array(400_000).fill(0), "another");
+  expect(isRead()).toBe(false);
 });
 
 test("the stack is a limit of its own", async () => {

@@ -11,7 +11,7 @@ import { declarations } from "./declarations.ts";
 import { decodeInSlices } from "./decode.ts";
 import { encode, encodeAll, encodeInSlices } from "./encode.ts";
 import { type SandboxLimitName, type SandboxLimits, wholeLimits } from "./limits.ts";
-import { type Stripped, strip } from "./strip.ts";
+import { type Stripped, strip, usedUs } from "./strip.ts";
 import { type AnySchema, type AnyTool, issuesText, type Tools, toolNames, toolsByPath } from "./tool.ts";
 import { type OnToolError, ToolCalls } from "./tool-calls.ts";
 
@@ -232,11 +232,13 @@ export class Sandbox {
     // The bytes of a text of a GiB are not counted in vain.
     if (source.length > sourceBytes || Buffer.byteLength(source) > sourceBytes)
       return fails(limited("sourceBytes", `the source is larger than ${sourceBytes} bytes`));
-    const input = await encodeInSlices(await this.#input(options.input), "the input");
-    const stripped = await strippedInTime(source, this, cpuMs * 1000, wallMs, signal);
-    if (stripped === "late") return fails(this.#limited("wall"));
-    if (stripped === "aborted") return fails(aborted);
+    const left = () => wallMs - (performance.now() - began);
+    const isOver = () => this.#isClosed || signal?.aborted === true || left() <= 0;
+    const input = await encodeInSlices(await this.#input(options.input), "the input", isOver);
+    if (this.#isClosed || signal?.aborted) return fails(aborted);
+    const stripped = await strippedInTime(source, this, cpuMs * 1000, left(), signal);
     const { cpuUs } = stripped;
+    if ("ended" in stripped) return fails(stripped.ended === "late" ? this.#limited("wall") : aborted, cpuUs);
     // The parser may have ended before the event loop noticed that it had to stop.
     if ("isSpent" in stripped || cpuUs >= cpuMs * 1000) return fails(this.#limited("cpu"), cpuUs);
     if ("error" in stripped) return fails({ kind: "syntax", ...stripped.error }, cpuUs);
@@ -437,8 +439,9 @@ async function strippedInTime(
   budgetUs: number,
   ms: number,
   signal: AbortSignal | undefined,
-): Promise<Stripped | "late" | "aborted"> {
+): Promise<Stripped | { readonly ended: "late" | "aborted"; readonly cpuUs: number }> {
   let isOver = false;
+  if (ms <= 0) return { ended: "late", cpuUs: 0 };
   const stripped = strip(source, owner, budgetUs, () => isOver);
   if (!("then" in stripped)) return stripped;
   let end: ((how: "late" | "aborted") => void) | undefined;
@@ -449,7 +452,8 @@ async function strippedInTime(
   const onAbort = () => end?.("aborted");
   signal?.addEventListener("abort", onAbort, { once: true });
   try {
-    return await Promise.race([stripped, ended]);
+    const first = await Promise.race([stripped, ended]);
+    return typeof first === "string" ? { ended: first, cpuUs: usedUs(source, owner) } : first;
   } finally {
     isOver = true;
     clearTimeout(timer);

@@ -18,9 +18,13 @@ export interface Steps {
 /** Resolves in the turn of the event loop that belongs to the last slice which was asked for. */
 let turns: Promise<void> = Promise.resolve();
 
-/** Does the work in slices. The slices of all that runs at once take turns. */
-export async function inSlices(work: Steps): Promise<void> {
-  for (;;) {
+/**
+ * Does the work in slices. The slices of all that runs at once take turns.
+ *
+ * @param isOver asked before each slice. If it returns true, the rest of the work is not done
+ */
+export async function inSlices(work: Steps, isOver = () => false): Promise<void> {
+  while (!isOver()) {
     turns = turns.then(() => new Promise((resolve) => setImmediate(resolve)));
     await turns;
     const ends = performance.now() + TIME;

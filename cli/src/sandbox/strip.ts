@@ -220,6 +220,12 @@ class Stripper {
     else current.timer = setTimeout(() => this.#watch(), Math.max((current.limitUs - used) / 1000, 1));
   }
 
+  /** Processor time of a source so far, in microseconds: 0 while it waits. */
+  usedUs(source: string, owner: object): number {
+    const job = this.#current?.job;
+    return job?.source === source && job.owner === owner ? this.#usedUs() : 0;
+  }
+
   /** Processor time of the current source so far, in microseconds: 0 while the worker does not parse it. */
   #usedUs(): number {
     const [number, began = 0, thread = 0] = this.#running;
@@ -323,3 +329,6 @@ export const strip = (
   budgetUs: number = Number.POSITIVE_INFINITY,
   isOver = () => false,
 ): Promise<Stripped> | Stripped => stripper.strip(source, owner, budgetUs, isOver);
+
+/** Processor time of the parsing of an owner's source so far, in microseconds. */
+export const usedUs = (source: string, owner: object): number => stripper.usedUs(source, owner);

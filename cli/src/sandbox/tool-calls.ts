@@ -98,7 +98,8 @@ async function answerOf(
     const result = await tool.run(input as never, { signal, context });
     const isWrong = (issues: string) => new Error(`${path}: the result is wrong: ${issues}`);
     const output = returns ? await checked(returns, result, isWrong) : result;
-    return encodeAll([noError, await encodeInSlices(output, `the result of ${path}`)]);
+    // The answer is not sent when the evaluation has ended.
+    return encodeAll([noError, await encodeInSlices(output, `the result of ${path}`, () => signal.aborted)]);
   } catch (error) {
     if (tool?.publicErrors === true || isPublic(error)) return failed(messageOf(error));
     void report(error, path, onError);
