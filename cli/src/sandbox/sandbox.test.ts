@@ -133,10 +133,11 @@ describe("a script's value", () => {
   });
 
   class Own {
-    constructor(
-      readonly name: string,
-      readonly at = [1],
-    ) {}
+    readonly name: string;
+    readonly at = [1];
+    constructor(name: string) {
+      this.name = name;
+    }
     get size() {
       return 1;
     }
