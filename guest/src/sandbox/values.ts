@@ -1,7 +1,6 @@
 /**
  * The encoding of values between a sandbox and its program: JSON's types, `undefined`, bytes and dates. A value is a tag and its content;
- * numbers are little-endian. `cli/src/sandbox/encode.ts` and `decode.ts`
- * are the other side.
+ * numbers are little-endian. `cli/src/sandbox/encode.ts` and `decode.ts` are the other side.
  *
  * | tag | value | content |
  * |---|---|---|
