@@ -116,11 +116,10 @@ class Encoding {
   }
 
   #begin(tag: number, value: object, names: readonly string[] | undefined, size: number): void {
-    if (this.#open.length >= MAX_DEPTH) {
-      const first = this.#open.findIndex((open) => open.value === value);
-      if (first >= 0) throw new UncloneableError(`${this.#place(first)} contains itself`);
+    const first = this.#open.findIndex((open) => open.value === value);
+    if (first >= 0) throw new UncloneableError(`${this.#place(first)} contains itself`);
+    if (this.#open.length >= MAX_DEPTH)
       throw new UncloneableError(`${this.#name} is nested deeper than ${MAX_DEPTH} levels`);
-    }
     this.#tag(tag);
     this.#count(size);
     this.#open.push({ value, names, size, next: 0 });

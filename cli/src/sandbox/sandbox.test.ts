@@ -214,8 +214,27 @@ describe("a script's value", () => {
   test("a circle is named by the place that contains itself", async () => {
     await using sandbox = await made();
     await expect(sandbox.evaluate("1", { input: { first: circle } })).rejects.toThrow(
-      /^the input\.first[.\w[\]]* contains itself$/,
+      /^the input\.first contains itself$/,
     );
+    // A wide one is not encoded again and again.
+    let reads = 0;
+    const wide: unknown[] = [
+      {
+        get read() {
+          return reads++;
+        },
+      },
+    ];
+    wide.push(wide);
+    await expect(sandbox.evaluate("1", { input: wide })).rejects.toThrow(/^the input contains itself$/);
+    expect(reads).toBe(1);
+    // The same object twice is no circle.
+    const shared = {};
+    expect(resultOf(await sandbox.evaluate("input", { input: [shared, { shared }, shared] }))).toStrictEqual([
+      {},
+      { shared: {} },
+      {},
+    ]);
   });
 
   test.each([

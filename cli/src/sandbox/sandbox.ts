@@ -32,7 +32,7 @@ export interface SandboxOptions {
 
 /** The options of `evaluate`. */
 export interface EvaluateOptions {
-  /** The argument of the script's function, and its global `input`. */
+  /** The argument of the script's function, and its global `input`. A large one is read in slices, so it must not change meanwhile. */
   readonly input?: unknown;
   /** Ends the evaluation when it is aborted. */
   readonly signal?: AbortSignal;
