@@ -135,4 +135,5 @@ ${runtimeMs.toFixed(0)} ms of the runtime's threads. The base is the rest: Node,
 ${rows.map(([name, ms]) => `| ${name} | ${ms.toFixed(0)} |`).join("\n")}`,
 );
 await runtime.close();
+sidecar.kill();
 rmSync(folder, { recursive: true });
