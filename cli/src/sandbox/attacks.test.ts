@@ -271,11 +271,8 @@ test("a forged answer is refused, whatever its bytes are", () => {
   expect(() => decode(Buffer.from([7, 255, 255, 255, 127, 1]))).toThrow("ends early");
 });
 
-test("the event loop goes on while values of a MiB are decoded, one slice in each turn", async () => {
-  const values = [
-    Array(1e6).fill(null),
-    Array.from({ length: 6e4 }, (_, index) => ({ [`k${index}`]: [new Uint8Array(0)] })),
-  ];
+/** Counts the turns of the event loop until some work is done. */
+async function countingTurns<T>(work: () => Promise<T>): Promise<[result: T, turns: number]> {
   let turns = 0;
   let isOver = false;
   const count = () => {
@@ -283,8 +280,17 @@ test("the event loop goes on while values of a MiB are decoded, one slice in eac
     if (!isOver) setImmediate(count);
   };
   setImmediate(count);
-  const decoded = await Promise.all(values.map((value) => decodeInSlices(encode(value))));
+  const result = await work();
   isOver = true;
+  return [result, turns];
+}
+
+test("the event loop goes on while values of a MiB are decoded, one slice in each turn", async () => {
+  const values = [
+    Array(1e6).fill(null),
+    Array.from({ length: 6e4 }, (_, index) => ({ [`k${index}`]: [new Uint8Array(0)] })),
+  ];
+  const [decoded, turns] = await countingTurns(() => Promise.all(values.map((value) => decodeInSlices(encode(value)))));
   expect(decoded).toStrictEqual(values);
   expect(turns).toBeGreaterThan(10);
   // A cut one and a small one, beside one another.
@@ -301,15 +307,7 @@ test("the event loop goes on while values of a program are encoded, one slice in
     [Array(400).fill("é".repeat(20_000)), 1],
   ];
   for (const [value, least] of values) {
-    let turns = 0;
-    let isOver = false;
-    const count = () => {
-      turns++;
-      if (!isOver) setImmediate(count);
-    };
-    setImmediate(count);
-    const encoded = await encodeInSlices(value, "the value");
-    isOver = true;
+    const [encoded, turns] = await countingTurns(() => encodeInSlices(value, "the value"));
     expect(turns).toBeGreaterThanOrEqual(least);
     expect(encoded.equals(encode(value))).toBe(true);
     expect(await decodeInSlices(encoded)).toStrictEqual(value);

@@ -218,6 +218,7 @@ mod tests {
         let longer = events(&format!("{}0", made[1]), &[]);
         assert_eq!(super::remade(&mut events(&made[0], &[taken(&[], id[0])]), &longer, &Remade::new()), None);
     }
+
     /// A guest that makes a second text of a masked value and of the first text, as it has come back.
     #[test]
     fn a_text_that_was_made_of_one_that_was_not_replaced_is_made_again() {

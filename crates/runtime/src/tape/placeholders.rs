@@ -19,7 +19,7 @@ pub(crate) struct Placeholders {
     key: [u8; 32],
     /// True when random values are replaced, because a masked value may have been made of them.
     replaces_random: bool,
-    /// What the guest itself makes in the place of some values.
+    /// Texts that the guest itself makes in the place of some values.
     remade: Remade,
 }
 

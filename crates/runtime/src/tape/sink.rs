@@ -111,7 +111,7 @@ pub(super) struct Finished {
     pub(super) held: Held,
     pub(super) meta: Meta,
     pub(super) events: Vec<u8>,
-    /// What the guest made with placeholders, when it ran before.
+    /// Texts that the guest made with placeholders, when it ran before.
     pub(super) remade: Remade,
     /// Runs with placeholders so far.
     pub(super) runs: u8,
