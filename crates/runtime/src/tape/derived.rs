@@ -130,8 +130,11 @@ enum Part {
     Header(usize),
 }
 
-/// The texts of a guest's answer, log and calls, each body as a whole, with the number of its event.
-fn outputs(events: &[Event]) -> Vec<((usize, Part), Cow<'_, [u8]>)> {
+/// A text of a guest, with the number of its event and its place there.
+type Output<'a> = ((usize, Part), Cow<'a, [u8]>);
+
+/// The texts of a guest's answer, log and calls, each body as a whole.
+fn outputs(events: &[Event]) -> Vec<Output<'_>> {
     let mut texts = Vec::new();
     let mut written: BTreeMap<u32, (usize, Cow<'_, [u8]>)> = BTreeMap::new();
     for (at, event) in events.iter().enumerate() {
@@ -157,7 +160,7 @@ fn outputs(events: &[Event]) -> Vec<((usize, Part), Cow<'_, [u8]>)> {
     texts
 }
 
-fn add_headers<'a>(at: usize, headers: &'a [Field], texts: &mut Vec<((usize, Part), Cow<'a, [u8]>)>) {
+fn add_headers<'a>(at: usize, headers: &'a [Field], texts: &mut Vec<Output<'a>>) {
     texts.extend(headers.iter().enumerate().map(|(n, (_, value))| ((at, Part::Header(n)), value.into())));
 }
 
