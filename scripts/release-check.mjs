@@ -3,7 +3,7 @@
 //
 //   npm run release:check -- [--dist | --built] [--keep] [--record]
 //
-// Addons of other platforms, which scripts/cross/build.mjs has built, are inspected and measured.
+// Addons of other platforms and programs of static images, which scripts/cross/build.mjs has built, are inspected and measured.
 // `--dist` builds the addon and the engine as a release has them first; otherwise those that are there are packed,
 // and with `--built` they are a release's, which other machines made. `--keep` leaves
 // the tarballs in target/release-check/, and `--record` writes what was measured into bench/RESULTS.md.
@@ -26,7 +26,7 @@ import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { conditions, record } from "../bench/results.mjs";
 import { builtAddon, inspect } from "./cross/inspect.mjs";
-import { addonOf, hostTarget, suffixOf, targets } from "./cross/targets.mjs";
+import { addonOf, hostTarget, serverOf, suffixOf, targets } from "./cross/targets.mjs";
 import { publishedName } from "./names.mjs";
 import { pack } from "./packed.mjs";
 import { fail, root, run, say, setUp, started } from "./setup.mjs";
@@ -42,7 +42,7 @@ const { values } = parseArgs({
 });
 
 /** The most that may be installed, in MB. */
-const most = { addon: 60, serving: 58, building: 95 };
+const most = { addon: 60, serving: 58, building: 95, image: 45 };
 
 /** The longest that a first build and a first start of compiled code may take, in milliseconds. */
 const longest = { build: 3000, start: 1000 };
@@ -64,6 +64,9 @@ const platform = `@tenon/native-${suffixOf(host)}`;
 const tarballs = pack({ [suffixOf(host)]: join(root, "bindings", addonOf(host)) }, packed, version);
 const built = Object.keys(targets).filter((name) => existsSync(builtAddon(name)));
 const inspected = built.map((name) => ({ name, ...inspect(name) }));
+const programs = Object.keys(targets).filter(
+  (name) => targets[name].libc === "musl" && existsSync(join(root, serverOf(name))),
+);
 
 const folder = mkdtempSync(join(tmpdir(), "tenon-release-"));
 const isWindows = process.platform === "win32";
@@ -100,6 +103,8 @@ try {
   // A client starts it outside of the project; its input ends at once.
   tenon(building, ["mcp", "--project", project], building);
   tenon(serving, ["compile", component, "-o", join(serving, "demo.cwasm")], serving);
+  const grammar = join(serving, "node_modules/libpg-query/wasm/libpg-query.wasm");
+  report.besidesProgram = size(join(serving, "demo.cwasm")) + size(grammar);
   rmSync(environment.TENON_CACHE_DIR, { recursive: true, force: true });
   const starts = [];
   for (let i = 0; i < 5; i++) starts.push(await serve(serving, ["run", "demo.cwasm", "--trust-compiled"]));
@@ -135,12 +140,17 @@ const measured = [
 ].join("\n");
 for (const { name, bytes, glibc } of inspected)
   console.error(`${name}: ${megabytes(bytes)} MB${glibc === undefined ? "" : `, glibc ${glibc}`}`);
+const images = programs.map((name) => ({ name, bytes: size(join(root, serverOf(name))) + report.besidesProgram }));
+for (const { name, bytes } of images) console.error(`the image for ${name}: ${megabytes(bytes)} MB`);
 if (values.record) record("release-check", measured);
 else console.log(measured);
 const over = [
   ...(values.dist || values.built ? ["serving", "building"].filter((what) => report[what].megabytes > most[what]) : []),
   ...(values.dist
-    ? inspected.filter(({ bytes }) => bytes > most.addon * 1e6).map(({ name }) => `the addon for ${name}`)
+    ? [
+        ...inspected.filter(({ bytes }) => bytes > most.addon * 1e6).map(({ name }) => `the addon for ${name}`),
+        ...images.filter(({ bytes }) => bytes > most.image * 1e6).map(({ name }) => `the image for ${name}`),
+      ]
     : []),
   ...(report.firstBuildMs > longest.build ? ["the first build"] : []),
   ...(report.firstStartMs > longest.start ? ["the first start"] : []),
@@ -236,12 +246,14 @@ function time(act) {
   return Math.round(performance.now() - began);
 }
 
-function size(path) {
-  // Links are counted where they lead.
+/** Bytes of the files in a folder. A file with several names, such as esbuild's program after its installation, is there once. */
+function size(path, seen = new Set()) {
+  // Symbolic links are counted where they lead.
   const stats = lstatSync(path, { throwIfNoEntry: false });
-  if (stats === undefined) return 0;
+  if (stats === undefined || (stats.nlink > 1 && !stats.isDirectory() && seen.has(stats.ino))) return 0;
+  seen.add(stats.ino);
   if (!stats.isDirectory()) return stats.size;
-  return readdirSync(path).reduce((sum, name) => sum + size(join(path, name)), 0);
+  return readdirSync(path).reduce((sum, name) => sum + size(join(path, name), seen), 0);
 }
 
 /** A folder with everything on the PATH except Rust's programs. */

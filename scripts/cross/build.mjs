@@ -10,11 +10,11 @@
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { fail, root, run, say } from "../setup.mjs";
 import { inspect } from "./inspect.mjs";
-import { addonOf, packageOf, targets } from "./targets.mjs";
+import { addonOf, packageOf, serverOf, targets } from "./targets.mjs";
 import { python, rust, tools, zig } from "./tools.mjs";
 
 const { values, positionals } = parseArgs({
@@ -66,8 +66,7 @@ async function build(name) {
   else cargo("build", packages());
   const made = join(compiled, target.rust, values.profile === "dev" ? "debug" : values.profile);
   if (values.server) {
-    const file = `tenon-server${target.os === "win32" ? ".exe" : ""}`;
-    keep(join(made, file), join(root, "target/cross-server", name, file));
+    keep(join(made, basename(serverOf(name))), join(root, serverOf(name)));
   } else {
     keep(join(made, libraryOf(target)), join(root, packageOf(name), addonOf(name)));
     inspect(name);
@@ -129,10 +128,11 @@ function commandOf(target, { usesZig, environment, rustflags }, verb, before, af
   delete env.RUSTUP_TOOLCHAIN;
 
   const args = [usesZig && verb === "build" ? "zigbuild" : verb, "--locked", "--profile", values.profile];
-  args.push("--target", usesZig ? target.zig : target.rust, "-Zbuild-std=std,panic_unwind", ...before, ...rest);
-  // Tests of the workspace compile these packages with the same features, and so once.
-  if (values.profile === "dev")
-    args.push("-Zfeature-unification", "--config", 'resolver.feature-unification="workspace"');
+  // Tests compile packages with the same features and beside the same libraries as the addon has here, and so once.
+  const isShared = values.profile === "dev";
+  const std = `-Zbuild-std=std,panic_unwind${isShared ? ",test" : ""}`;
+  args.push("--target", usesZig ? target.zig : target.rust, std, ...before, ...rest);
+  if (isShared) args.push("-Zfeature-unification", "--config", 'resolver.feature-unification="workspace"');
   if (after.length > 0) args.push("--", ...after);
   return [usesZig ? "cargo-zigbuild" : cargo, args, { env }];
 }

@@ -24,6 +24,7 @@ export async function rooted(name, target, { folder, emulator, path }) {
     mkdirSync(join(folder, each), { recursive: true });
 
   return {
+    isEmulated: emulator !== undefined,
     /** The folder with what the machine sees in place of the tree's files. */
     changes: join(changes, "upper"),
     run(program, args, { env = {}, cwd = tree, mounts = [], ...options } = {}) {
@@ -36,26 +37,31 @@ export async function rooted(name, target, { folder, emulator, path }) {
       for (const each of mounts) mkdirSync(join(folder, each), { recursive: true });
       const given = [folder, tree, lower, changes, emulator ?? "", [tools, ...mounts].join(":"), cwd];
       const variables = Object.entries(settings).map(([key, value]) => `${key}=${value}`);
-      return spawnSync(
-        "unshare",
-        [
-          "--user",
-          "--map-root-user",
-          "--mount",
-          "--pid",
-          "--fork",
-          "--kill-child",
-          "bash",
-          "-c",
-          entering,
-          "in",
-          ...given,
-        ].concat("env", "-i", ...variables, program, ...args),
-        { stdio: "inherit", ...options },
-      );
+      const started = ["bash", "-c", entering, "in", ...given, "env", "-i", ...variables, program, ...args];
+      const namespaces = ["unshare", "--user", "--mount", "--pid", "--fork", "--kill-child"];
+      // Only root may bring the other users with it.
+      const [first, ...rest] =
+        process.geteuid() === 0
+          ? ["bash", "-c", mappingUsers, "in", ...namespaces, "bash", "-c", waitingForUsers, "in", ...started]
+          : [...namespaces, "--map-root-user", ...started];
+      return spawnSync(first, rest, { stdio: "inherit", ...options });
     },
   };
 }
+
+/** Starts a command in a namespace of users, and gives it the users and groups of this machine. */
+const mappingUsers = `
+"$@" < /dev/stdin &
+while [ "$(readlink /proc/$!/ns/user)" = "$(readlink /proc/self/ns/user)" ]; do sleep 0.01; done
+for kind in gid uid; do echo 0 0 65536 > "/proc/$!/$kind"_map; done
+wait $!
+`;
+
+/** Waits for these users before it starts a command, which so has all rights in its namespace. */
+const waitingForUsers = `
+until [ "$(id -u)" = 0 ]; do sleep 0.01; done
+exec "$@"
+`;
 
 /** Enters a root. Its mounts, and the kernel's knowledge of the emulator, end with the command. */
 const entering = String.raw`
@@ -81,6 +87,10 @@ exec chroot "$root" /bin/sh -c 'cd "$0" && exec "$@"' "$cwd" "$@"
 
 /** Lays out the files of Debian's packages as a root, with a shell and the names of this machine. */
 export function layOut(folder) {
+  for (const each of ["sh", "env", "cat", "ls", "sleep", "kill", "mkdir", "rm", "cp", "mv", "ps", "tail", "uname"]) {
+    mkdirSync(join(folder, "usr/bin"), { recursive: true });
+    if (!existsSync(join(folder, "usr/bin", each))) symlinkSync("busybox", join(folder, "usr/bin", each));
+  }
   if (existsSync(join(folder, "bin/sh"))) return;
   // Debian keeps libraries and programs in /usr, and links lead there.
   for (const each of ["bin", "lib"]) {
@@ -92,8 +102,6 @@ export function layOut(folder) {
     symlinkSync(`usr/${each}`, join(folder, each));
   }
   if (existsSync(join(folder, "usr/lib64"))) symlinkSync("usr/lib64", join(folder, "lib64"));
-  for (const each of ["sh", "env", "cat", "ls", "sleep", "kill", "mkdir", "rm", "cp", "mv", "ps", "uname"])
-    symlinkSync("busybox", join(folder, "usr/bin", each));
   mkdirSync(join(folder, "etc"), { recursive: true });
   for (const each of ["passwd", "group", "hosts", "resolv.conf", "nsswitch.conf"])
     if (existsSync(`/etc/${each}`)) cpSync(`/etc/${each}`, join(folder, "etc", each), { dereference: true });

@@ -76,6 +76,10 @@ export const addonOf = (target) => `tenon.${suffixOf(target)}.node`;
 /** The folder of a target's package, where its addon is built. */
 export const packageOf = (target) => `bindings/npm/${suffixOf(target)}`;
 
+/** The file of a target's `tenon-server`. */
+export const serverOf = (target) =>
+  `target/cross-server/${target}/tenon-server${targets[target].os === "win32" ? ".exe" : ""}`;
+
 /** The target that this process runs on; undefined when it has no row. */
 export function hostTarget() {
   const { os, cpu } = { os: process.platform, cpu: process.arch };

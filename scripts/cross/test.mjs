@@ -10,7 +10,7 @@
 //
 // Components are built on this machine, and so is machine code of the engine: both are the same for every system.
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
 import { publishedName } from "../names.mjs";
 import { pack } from "../packed.mjs";
@@ -19,7 +19,7 @@ import { addNotices, notices } from "../third-party.mjs";
 import { releasable } from "../version.mjs";
 import { builtAddon, inspect } from "./inspect.mjs";
 import { building, running, suites } from "./suites.mjs";
-import { addonOf, crates, suffixOf, targets } from "./targets.mjs";
+import { addonOf, crates, serverOf, suffixOf, targets } from "./targets.mjs";
 
 const parts = { load, install, image, units, suites: endToEnd, isolation };
 const { values, positionals } = parseArgs({
@@ -113,7 +113,7 @@ async function install(name, { os, cpu, libc }, here) {
 
 async function image(name, { libc }, here) {
   if (libc !== "musl") return say("only a program for musl is linked statically");
-  const program = join(root, "target/cross-server", name, "tenon-server");
+  const program = join(root, serverOf(name));
   if (!existsSync(program)) fail(`build the program first: node scripts/cross/build.mjs ${name} --server`);
   await setUp();
   const hello = join(root, "examples/hello");
@@ -132,10 +132,11 @@ function testsOf(name) {
 }
 
 function units(name, _target, here) {
-  for (const program of testsOf(name)) {
-    say(program.split("/").at(-1));
-    must(here, program, ["--test-threads", "2"], { cwd: crateOf(program) });
-  }
+  const failed = testsOf(name).filter((program) => {
+    say(basename(program));
+    return here.run(program, ["--test-threads", "2"], { cwd: crateOf(program) }).status !== 0;
+  });
+  if (failed.length > 0) fail(`tests failed: ${failed.map((program) => basename(program)).join(", ")}`);
 }
 
 /** The folder that cargo runs a crate's tests in. */
@@ -143,9 +144,7 @@ function crateOf(program) {
   return join(
     root,
     "crates",
-    program
-      .split("/")
-      .at(-1)
+    basename(program)
       .replace(/^tenon_/, "")
       .replaceAll("_", "-"),
   );
@@ -154,7 +153,18 @@ function crateOf(program) {
 function isolation(name, _target, here) {
   const program =
     testsOf(name).find((file) => file.endsWith("tenon_runtime")) ?? fail("build the tests of tenon-runtime");
-  const settings = { requests: "300", condition: "none", seed: "1", modules: "4", round: "300", share: "4", leave: "" };
+  // Emulated compilers and handlers take longer.
+  const timeout_ms = here.isEmulated ? "3000" : "150";
+  const settings = {
+    timeout_ms,
+    requests: "300",
+    condition: "none",
+    seed: "1",
+    modules: "4",
+    round: "300",
+    share: "4",
+    leave: "",
+  };
   const component = join(root, "scripts/isolation/dist/isolation.wasm");
   const env = { TENON_ISOLATION_JAVASCRIPT: existsSync(component) ? component : "" };
   for (const [key, value] of Object.entries(settings)) env[`TENON_ISOLATION_${key.toUpperCase()}`] = value;

@@ -168,7 +168,7 @@ pub(crate) fn dispatcher(modules: &[Callable<'_>]) -> Module {
 }
 
 /// A memory of any size.
-fn memory() -> EntityType {
+pub(crate) fn memory() -> EntityType {
     EntityType::Memory(MemoryType { minimum: 0, maximum: None, memory64: false, shared: false, page_size_log2: None })
 }
 

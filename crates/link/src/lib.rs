@@ -137,13 +137,13 @@ pub fn link(component: &[u8], linked: &[Linked<'_>]) -> Result<Vec<u8>, LinkErro
         .flat_map(|(module, instance)| module.memories.iter().map(|name| (*instance, &**name)));
     let mut copying = Copying::new(first + number_of(core.len()), engine);
     for (number, (instance, memory)) in memories.enumerate() {
-        let Copies { into, out, put } = copying.add(instance, memory, &mut section)?;
+        let Copies { into, out, put } = copying.add(instance, memory, &mut section);
         for (name, instance) in [(dispatcher::INTO, into), (dispatcher::OUT, out), (dispatcher::PUT, put)] {
             names.push((format!("{name}{number}"), instance));
         }
     }
     for module in copying.modules() {
-        RawSection { id: CORE_MODULE, data: module }.append_to(&mut made);
+        ModuleSection(module).append_to_component(&mut made);
     }
     ModuleSection(&dispatcher(&callable)).append_to_component(&mut made);
     let names: Vec<_> = names.iter().map(|(name, instance)| (&**name, *instance)).collect();

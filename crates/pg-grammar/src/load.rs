@@ -80,7 +80,7 @@ impl Grammar {
         let mut config = Config::new();
         config.epoch_interruption(true).max_wasm_stack(STACK);
         let engine = Engine::new(&config)?;
-        let module = tenon_module_cache::load(&engine, bytes, CODE, cache)?;
+        let module = tenon_module_cache::load(&engine, bytes, || bytes, CODE, cache)?;
         let mut linker = Linker::new(&engine);
         imports::link(&mut linker, &module)?;
         Ok(Self { parser: linker.instantiate_pre(&module)? })

@@ -6,6 +6,7 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 use tenon_code::{Cpu, Target};
 use tenon_compose::Kind;
+use tenon_packed::{Packed, packed};
 use tenon_rewrite::section::{CUSTOM, PREAMBLE, sections};
 use tenon_trusted_folder::Folder;
 use wasmparser::Validator;
@@ -42,12 +43,18 @@ pub enum Variant {
 }
 
 impl Variant {
+    fn packed(self) -> &'static Packed {
+        static LEAN: Packed = packed!("engine.wasm");
+        static FULL: Packed = packed!("engine-full.wasm");
+        match self {
+            Self::Lean => &LEAN,
+            Self::Full => &FULL,
+        }
+    }
+
     /// The core module.
     fn module(self) -> &'static [u8] {
-        match self {
-            Self::Lean => include_bytes!("../../engine/engine.wasm"),
-            Self::Full => include_bytes!("../../engine/engine-full.wasm"),
-        }
+        self.packed().bytes()
     }
 
     /// Returns the component without memory that all components of this variant are made from.
@@ -72,7 +79,7 @@ impl Variant {
 
     /// Names of the files of this variant.
     pub(crate) fn files(self, engine: &wasmtime::Engine) -> Files {
-        Files::of(engine, self.module())
+        Files::of(engine, self.packed().packed())
     }
 }
 
@@ -83,8 +90,9 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    pub(crate) fn of(engine: &wasmtime::Engine, module: &[u8]) -> Self {
-        let digest = Sha256::new().chain_update(tenon_compose::wrap(module, Kind::Handler));
+    /// Names for what is made from a module. Modules with the same `key` are the same.
+    pub(crate) fn of(engine: &wasmtime::Engine, key: &[u8]) -> Self {
+        let digest = Sha256::new().chain_update(key).chain_update(tenon_compose::wrap(&[], Kind::Handler));
         let digest = SOURCES.iter().fold(digest, |digest, source| digest.chain_update(source)).finalize();
         let mut hasher = DefaultHasher::new();
         engine.precompile_compatibility_hash().hash(&mut hasher);
@@ -117,7 +125,8 @@ pub fn revision(target: Option<&'static Target>) -> Result<String, SnapshotError
 /// [`SnapshotError::Engine`] when the engine cannot be compiled, [`SnapshotError::Keep`] when the folder cannot be
 /// written.
 pub fn prepare(folder: &Path, variant: Variant) -> Result<(), SnapshotError> {
-    prepare_module(folder, variant.module())
+    let engine = configured()?;
+    store(folder, &variant.files(&engine), variant.module(), &compile(&engine, variant.module())?)
 }
 
 /// Compiles the code that runs top levels for any processor that [`Cpu::shipped`] stands for: what a package ships.
@@ -139,23 +148,17 @@ pub fn install(folder: &Path, variant: Variant, code: &[u8]) -> Result<(), Snaps
     let engine = configured()?;
     // SAFETY: the caller trusts the code. Wasmtime itself refuses code of another version or configuration.
     unsafe { Module::deserialize(&engine, code) }.map_err(SnapshotError::engine)?;
-    store(folder, &engine, variant.module(), code)
+    store(folder, &variant.files(&engine), variant.module(), code)
 }
 
-pub(crate) fn prepare_module(folder: &Path, module: &[u8]) -> Result<(), SnapshotError> {
-    let engine = configured()?;
-    store(folder, &engine, module, &compile(&engine, module)?)
-}
-
-fn compile(engine: &wasmtime::Engine, module: &[u8]) -> Result<Vec<u8>, SnapshotError> {
+pub(crate) fn compile(engine: &wasmtime::Engine, module: &[u8]) -> Result<Vec<u8>, SnapshotError> {
     // Refuses an engine that can change more than its memory and globals, which a snapshot contains.
     let (_, instrumented) = Wizer::new().instrument(module).map_err(SnapshotError::engine)?;
     engine.precompile_module(&instrumented).map_err(SnapshotError::engine)
 }
 
-fn store(folder: &Path, engine: &wasmtime::Engine, module: &[u8], code: &[u8]) -> Result<(), SnapshotError> {
+pub(crate) fn store(folder: &Path, files: &Files, module: &[u8], code: &[u8]) -> Result<(), SnapshotError> {
     let folder = Folder::open(folder)?;
-    let files = Files::of(engine, module);
     folder.write(&files.template, &template_of(module)?)?;
     folder.write(&files.code, code)?;
     for name in [&files.code, &files.template] {

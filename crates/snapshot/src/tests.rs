@@ -5,7 +5,7 @@ use std::path::Path;
 use tenon_rewrite::{EngineModule, with_restore};
 
 use crate::host::places;
-use crate::prepare::{Files, prepare_module};
+use crate::prepare::{Files, compile, store};
 use crate::wasmtime_engine::configured;
 use crate::{Engine, SnapshotError, Variant, compile_shipped, install, prepare, revision};
 
@@ -108,7 +108,8 @@ fn open(folder: &Path) -> Option<Engine> {
 
 fn prepared(folder: &Path) -> Engine {
     assert!(open(folder).is_none());
-    prepare_module(folder, &engine()).unwrap();
+    let (compiler, module) = (configured().unwrap(), engine());
+    store(folder, &Files::of(&compiler, &module), &module, &compile(&compiler, &module).unwrap()).unwrap();
     open(folder).unwrap()
 }
 

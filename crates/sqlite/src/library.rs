@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use tenon_packed::{Packed, packed};
 use wasmtime::{Config, Engine, InstancePre, Linker};
 
 use crate::Error;
@@ -11,7 +12,7 @@ use crate::host::{self, Host};
 use crate::ticker::Ticker;
 
 /// SQLite and `guest/`, built by `guest/build.sh`.
-const SQLITE: &[u8] = include_bytes!("../guest/sqlite.wasm");
+static SQLITE: Packed = packed!("sqlite.wasm");
 
 /// Extension of the stored code.
 const CODE: &str = "sqlite";
@@ -54,7 +55,7 @@ impl Library {
         // Shared memory is mapped at places in the instance's memory, which must stay where it is.
         config.epoch_interruption(true).max_wasm_stack(STACK).memory_may_move(false);
         let engine = Engine::new(&config)?;
-        let module = tenon_module_cache::load(&engine, SQLITE, CODE, cache)?;
+        let module = tenon_module_cache::load(&engine, SQLITE.packed(), || SQLITE.bytes(), CODE, cache)?;
         let mut linker = Linker::new(&engine);
         host::link(&mut linker)?;
         Ok(Self { connection: linker.instantiate_pre(&module)?, ticker: Ticker::start(engine)? })

@@ -1,5 +1,6 @@
+use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 
 use super::*;
@@ -14,6 +15,11 @@ fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     all.filter(|path| path.extension().is_some_and(|found| found == extension)).collect()
 }
 
+/// The number of a file. One that is written again has another.
+fn inode(path: &PathBuf) -> u64 {
+    fs::metadata(path).unwrap().ino()
+}
+
 #[test]
 fn code_is_compiled_once_and_damage_is_noticed() {
     let engine = Engine::default();
@@ -26,10 +32,10 @@ fn code_is_compiled_once_and_damage_is_noticed() {
         let [file] = &files(&folder, extension)[..] else { panic!("one {extension} is written") };
         assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
         let whole = fs::read(file).unwrap();
-        let marked = fs::metadata(file).unwrap().created().unwrap();
+        let marked = inode(file);
 
         compile(&engine, bytes, Some(&folder), &here()).unwrap();
-        assert_eq!(fs::metadata(file).unwrap().created().unwrap(), marked, "the entry is used, not written again");
+        assert_eq!(inode(file), marked, "the entry is used, not written again");
 
         let mut damaged = whole.clone();
         let middle = damaged.len() / 2;
@@ -65,15 +71,15 @@ fn a_file_is_loaded_as_its_bytes_are_and_enough_code_is_kept_for_all_that_are_se
         load(&engine, &component(number), Some(&folder), served, &here()).unwrap().unwrap();
     }
     assert!(store().may_hold_code() && !Store::open(&self::engine(), Some(&folder), served).may_hold_code());
-    let written = |path: &PathBuf| fs::metadata(path).unwrap().created().unwrap();
+    let written = || files(&folder, STATE).iter().map(inode).collect::<BTreeSet<_>>();
     let all = files(&folder, STATE);
     assert_eq!((all.len(), files(&folder, SHARED).len(), files(&folder, CODE).len()), (served, 1, 0));
-    let before = all.iter().map(written).max();
+    let before = written();
     for number in 0..served {
         let code = cached(&engine, &component(number), Some(&folder), served).unwrap().unwrap();
         assert!(code.component().image_range().start.addr().is_multiple_of(4096));
     }
-    assert_eq!(files(&folder, STATE).iter().map(written).max(), before, "nothing is written again");
+    assert_eq!(written(), before, "nothing is written again");
     assert_eq!(
         load(&engine, Path::new("gone.wasm"), Some(&folder), 1, &here()).err().unwrap().kind(),
         io::ErrorKind::NotFound
@@ -277,6 +283,19 @@ fn each_folder_receives_the_code_of_its_states() {
     drop(codes);
 }
 
+/// Returns the resident bytes of all memory of this process.
+#[cfg(target_os = "linux")]
+fn total_resident() -> u64 {
+    let maps = fs::read_to_string("/proc/self/smaps").unwrap();
+    maps.lines().filter_map(|line| line.strip_prefix("Rss:")).map(kib).sum::<u64>() * 1024
+}
+
+/// Reads a size of `/proc/self/smaps`.
+#[cfg(target_os = "linux")]
+fn kib(size: &str) -> u64 {
+    size.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
 /// Returns the resident bytes of a component's code in this process.
 #[cfg(target_os = "linux")]
 fn resident(code: &Code) -> u64 {
@@ -290,7 +309,7 @@ fn resident(code: &Code) -> u64 {
         if let Some(start) = addresses {
             inside = (range.start.addr()..range.end.addr()).contains(&start);
         } else if let Some(size) = line.strip_prefix("Rss:").filter(|_| inside) {
-            resident += size.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024;
+            resident += kib(size) * 1024;
         }
     }
     resident
@@ -298,7 +317,12 @@ fn resident(code: &Code) -> u64 {
 
 #[tokio::test]
 #[cfg(target_os = "linux")]
+#[allow(clippy::print_stderr, reason = "reports why the test is left out")]
 async fn code_stays_resident_until_all_components_that_share_it_are_idle() {
+    if total_resident() == 0 {
+        eprintln!("skipped: qemu counts no resident memory");
+        return;
+    }
     let (engine, folder) = (engine(), tempfile::tempdir().unwrap());
     let load = |byte: u8| compile(&engine, &snapshot(1, 7, &[(5_000, &[byte])]), Some(folder.path()), &here()).unwrap();
     let [one, two, three] = [1, 2, 3].map(load);

@@ -166,7 +166,7 @@ mod tests {
         let engine = Engine::default();
         let mut store = Store::new(&engine, Bounds::new(&limits));
         store.limiter(|bounds| bounds);
-        let module = Module::new(&engine, text)?;
+        let module = Module::new(&engine, wat::parse_str(text)?)?;
         let instance = Instance::new(&mut store, &module, &[])?;
         Ok((store, instance))
     }

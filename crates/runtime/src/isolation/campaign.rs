@@ -57,6 +57,8 @@ pub(super) struct Campaign {
     pub(super) leave: Option<Leave>,
     /// Records every request, and replays it at the end of its round.
     pub(super) records: bool,
+    /// The longest time of a request, in milliseconds.
+    pub(super) timeout_ms: u64,
 }
 
 /// The result of a campaign.
@@ -132,11 +134,11 @@ pub(super) struct Round {
 }
 
 /// The limits of a campaign: time-outs come soon, and few requests run at once, so that their instances are used again.
-fn limits() -> Limits {
+fn limits(timeout_ms: u64) -> Limits {
     Limits {
         max_concurrent: 8,
         queue_timeout_ms: 30_000,
-        request_timeout_ms: 150,
+        request_timeout_ms: timeout_ms,
         memory_limit_bytes: 128 * 1024 * 1024,
         max_response_bytes: 1024 * 1024,
         max_log_bytes: 4_096,
@@ -197,7 +199,7 @@ impl Round {
             environment: [("NAME", "value"), ("TENON_SECRET_KEY", SECRET)]
                 .map(|(name, value)| (name.into(), value.into()))
                 .into(),
-            limits: limits(),
+            limits: limits(campaign.timeout_ms),
             record: campaign
                 .records
                 .then(|| RecordConfig { share: 1.0, ..RecordConfig::new(folder.path().join("tapes")) }),
@@ -293,11 +295,11 @@ impl Round {
         }
         // Resources that are released behind an answer are released now, and compared once more.
         let (engine, _, admission) = self.runtime.parts();
-        while admission.free() < crate::config::size(limits().max_concurrent) {
+        while admission.free() < crate::config::size(limits(campaign.timeout_ms).max_concurrent) {
             tokio::task::yield_now().await;
         }
         for module in &self.modules {
-            let caller = crate::instance::caller::Caller::host("last", &limits());
+            let caller = crate::instance::caller::Caller::host("last", &limits(campaign.timeout_ms));
             drop(module.instance(engine, caller).await);
             let Some(probe) = module.probe.get() else { continue };
             let (restored, made, differences) = probe.outcome();

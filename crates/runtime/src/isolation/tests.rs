@@ -29,6 +29,7 @@ fn short() -> Campaign {
         share: 4,
         leave: None,
         records: false,
+        timeout_ms: 150,
     }
 }
 
@@ -152,6 +153,7 @@ fn campaign() {
         share: setting("SHARE", 4),
         leave: leave(&setting("LEAVE", String::new())),
         records: setting("RECORD", false),
+        timeout_ms: setting("TIMEOUT_MS", 150),
     };
     let began = Instant::now();
     let condition: String = setting("CONDITION", "none".to_string());

@@ -92,21 +92,19 @@ fn denied(folder: &Path, reason: &str) -> io::Error {
 }
 
 #[cfg(test)]
-#[allow(clippy::print_stderr, reason = "reports why a test is skipped")]
 mod tests {
     use std::fs::{self, Permissions};
     use std::os::unix::fs::{PermissionsExt, chown, symlink};
 
     use super::*;
+    use crate::another_user::{self, USER};
     use crate::folder::Folder;
 
-    const USER: u32 = 12_345;
-    const GROUP: u32 = 12_346;
+    const GROUP: u32 = USER + 1;
 
     /// Runs `work` on a thread of another user, in one group. None when this process cannot change its user.
     fn as_another_user<T: Send>(work: impl FnOnce() -> T + Send) -> Option<T> {
-        if !rustix::process::geteuid().is_root() {
-            eprintln!("skipped: only root can become another user");
+        if !another_user::is_possible() {
             return None;
         }
         let become_another = || {

@@ -55,7 +55,7 @@ async fn pieces_pass_both_ways_at_once() {
 #[tokio::test]
 async fn a_short_response_is_whole_when_its_head_is_taken() {
     let (runtime, _peer, url, _folder) = calling(small(), Isolation::Request).await;
-    for (path, length) in [("/size?10", 10), ("/size?0", 0), ("/size?65536", 65536)] {
+    for (path, length) in [("/size?10", 10), ("/size?0", 0)] {
         let url = format!("{url}{path}");
         let mut script = Script::default();
         script.start_streamed(&Call::get(&url), false).wait(NO_LIMIT).take().read(1);
@@ -64,14 +64,16 @@ async fn a_short_response_is_whole_when_its_head_is_taken() {
         assert_eq!((results.number(), results.number()), (1, 1));
         assert_eq!((body_of(&results.taken()).len(), results.read()), (length, Read::End), "{path}");
     }
-    // Pieces that come later are read.
-    let mut script = Script::default();
-    script.start_streamed(&Call::get(&format!("{url}/pieces?3")), false).wait(NO_LIMIT).take().drain(1);
-    let given = answered(&runtime, &script).await;
-    let mut results = StepResults(&given);
-    assert_eq!((results.number(), results.number()), (1, 1));
-    let first = body_of(&results.taken()).len();
-    assert_eq!((first + results.number() as usize, results.read()), (15, Read::End));
+    // Pieces that come later are read. The system may divide a longer response.
+    for (path, length) in [("/pieces?3", 15), ("/size?65536", 65536)] {
+        let mut script = Script::default();
+        script.start_streamed(&Call::get(&format!("{url}{path}")), false).wait(NO_LIMIT).take().drain(1);
+        let given = answered(&runtime, &script).await;
+        let mut results = StepResults(&given);
+        assert_eq!((results.number(), results.number()), (1, 1));
+        let first = body_of(&results.taken()).len();
+        assert_eq!((first + results.number() as usize, results.read()), (length, Read::End), "{path}");
+    }
     // The limit of whole bodies does not hold.
     let large = format!("{url}/size?3000000");
     let limits = Limits { max_hostcall_bytes: 256 * 1024, ..small() };

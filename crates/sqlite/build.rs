@@ -1,0 +1,5 @@
+//! Packs SQLite.
+
+fn main() {
+    tenon_packed::pack("guest/sqlite.wasm");
+}
