@@ -283,7 +283,8 @@ async fn no_attempt_succeeds() {
     // Each attempt has something to get.
     assert!(world.call("vault", "sidecar:store/").await.unwrap().contains(&world.canary));
     assert!(world.call("vault", &format!("http://{}/", world.outside)).await.unwrap().contains(&world.canary));
-    let (_, variables) = world.run("vault", Script::default().environment()).await;
+    let (status, variables) = world.run("vault", Script::default().environment()).await;
+    assert_eq!(status, 200);
     assert!(format!("{:?}", StepResults(&variables).pairs()).contains(&format!("{}-secret", world.canary)));
     assert_eq!(world.crossings().await, BTreeSet::new());
 }
