@@ -31,7 +31,8 @@ ${addresses.join("\n")}
 });
 afterAll(async () => {
   sidecars?.close();
-  await rm(folder, { recursive: true, force: true });
+  // Windows holds the folder for a while.
+  await rm(folder, { recursive: true, force: true, maxRetries: 10 });
 });
 
 const start = () => startTenon([join(faultsProject, "dist/faults.wasm")], "faults", folder);

@@ -84,7 +84,7 @@ async function endToEnd(name, target, here) {
   run(process.execPath, building, { stdio: ["ignore", "ignore", "inherit"] });
   addonIn(here, name);
   must(here, "node", ["scripts/cross/engine.mjs"]);
-  const { args, env } = running(wanted);
+  const { args, env } = running(wanted, target.os === "win32" ? "wine" : target.os);
   must(here, "node", args, { env });
 }
 
