@@ -29,14 +29,17 @@ const others = ["jco serve", "wasmtime serve", "made by componentize-js", "whoev
 
 /** Tests that cannot pass on Windows. */
 const beyondWindows = [
-  // They read a server's memory in /proc.
+  // They read the memory or the open files of a process in /proc.
   "100 MB pass in little memory",
   "an upload passes in little memory",
   "a stream as large as ten times the limit of buffers",
   "are replaced before what they leak fills them",
   "after 2000 mixed requests nothing is leaked",
-  // A process of Windows that has no console gets no signal to end by.
+  "a runtime that is closed frees its modules at once, and can still be read",
+  // They end a process by a signal that it handles. Windows sends none to a process without a console.
   "a stream ends with the server, after the time",
+  "a server keeps Node alive until it is closed",
+  "beside an Express app",
 ];
 
 /** Tests that cannot pass under wine: it sends no more than 1,024 pieces at once. */
