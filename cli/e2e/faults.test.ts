@@ -10,6 +10,9 @@ import { faultsProject, type Running, startTenon } from "./servers.ts";
 
 let folder: string;
 let sidecars: Sidecars;
+/** Milliseconds. scripts/cross/test.mjs says that the processor is emulated, which takes longer. */
+const REQUEST_TIMEOUT = process.env.TENON_EMULATED === undefined ? 2500 : 10_000;
+
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "tenon-faults-"));
   sidecars = await startSidecars();
@@ -19,7 +22,7 @@ beforeAll(async () => {
     `[project]
 name = "faults"
 [server]
-request_timeout_ms = 2500
+request_timeout_ms = ${REQUEST_TIMEOUT}
 outbound_timeout_ms = 400
 breaker_failures = 1000
 max_concurrent = 16

@@ -85,7 +85,7 @@ async function endToEnd(name, target, here) {
   addonIn(here, name);
   must(here, "node", ["scripts/cross/engine.mjs"]);
   const { args, env } = running(wanted, target.os === "win32" ? "wine" : target.os);
-  must(here, "node", args, { env });
+  must(here, "node", args, { env: { ...env, ...(here.isEmulated ? { TENON_EMULATED: "1" } : {}) } });
 }
 
 /** Installs packed packages here for the other system, and uses them there as a newcomer does. */
