@@ -42,7 +42,7 @@ const { values } = parseArgs({
 });
 
 /** The most that may be installed, in MB. */
-const most = { addon: 60, serving: 58, building: 95, image: 45 };
+const most = { addon: 47, serving: 60, building: 90, image: 45 };
 
 /** The longest that a first build and a first start of compiled code may take, in milliseconds. */
 const longest = { build: 3000, start: 1000 };

@@ -11,7 +11,7 @@ import { faultsProject, type Running, startTenon } from "./servers.ts";
 let folder: string;
 let sidecars: Sidecars;
 /** Milliseconds. scripts/cross/test.mjs says that the processor is emulated, which takes longer. */
-const REQUEST_TIMEOUT = process.env.TENON_EMULATED === undefined ? 2500 : 10_000;
+const REQUEST_TIMEOUT = process.env["TENON_EMULATED"] === undefined ? 2500 : 10_000;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "tenon-faults-"));
