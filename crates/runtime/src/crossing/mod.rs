@@ -5,6 +5,7 @@
 //! called at the line of the product that is the fence.
 
 pub(crate) mod fence;
+#[cfg(unix)]
 pub(crate) mod tests;
 
 use std::sync::{Mutex, PoisonError};

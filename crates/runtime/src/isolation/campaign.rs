@@ -16,8 +16,7 @@ use http_body_util::{BodyExt, Full};
 use tenon_fixtures::random::{self, DIRTY, Numbers, USED};
 use tenon_tape::{Tape, TapeFolder};
 use tenon_transport::{Address, Sidecar};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{UnixListener, UnixStream};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::task::JoinSet;
 
 use super::probe::{Leave, Probe};
@@ -151,7 +150,7 @@ fn limits(timeout_ms: u64) -> Limits {
 impl Round {
     pub(super) async fn begin(campaign: &Campaign, numbers: &mut Numbers, outcome: &mut Outcome) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let (sidecar, _sidecar) = service(folder.path());
+        let (sidecar, _sidecar) = service(folder.path()).await;
         let mut modules = Vec::new();
         let mut plain = BTreeMap::new();
         let mut cores: Vec<_> =
@@ -427,20 +426,31 @@ impl Drop for Service {
     }
 }
 
-fn service(folder: &Path) -> (Sidecar, Service) {
-    let path = folder.join("sidecar.sock");
-    let listener = UnixListener::bind(&path).unwrap();
+async fn service(folder: &Path) -> (Sidecar, Service) {
+    let (listener, address) = listen(folder).await;
     let served = tokio::spawn(async move {
         let mut numbers = Numbers::new(1);
         while let Ok((connection, _)) = listener.accept().await {
             tokio::spawn(serve(connection, Numbers::new(numbers.next_u64())));
         }
     });
-    let address = Address::parse(&format!("unix://{}", path.display())).unwrap();
-    (Sidecar::new("random", address).unwrap(), Service(served))
+    (Sidecar::new("random", Address::parse(&address).unwrap()).unwrap(), Service(served))
 }
 
-async fn serve(mut connection: UnixStream, mut numbers: Numbers) {
+#[cfg(unix)]
+async fn listen(folder: &Path) -> (tokio::net::UnixListener, String) {
+    let path = folder.join("sidecar.sock");
+    (tokio::net::UnixListener::bind(&path).unwrap(), format!("unix://{}", path.display()))
+}
+
+#[cfg(not(unix))]
+async fn listen(_folder: &Path) -> (tokio::net::TcpListener, String) {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    (listener, address)
+}
+
+async fn serve(mut connection: impl AsyncRead + AsyncWrite + Unpin, mut numbers: Numbers) {
     let mut bytes = vec![0; 65_536];
     while let Ok(length @ 1..) = connection.read(&mut bytes).await {
         let request = &bytes[..length];

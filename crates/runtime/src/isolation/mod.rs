@@ -10,6 +10,7 @@
 //! ```
 
 mod campaign;
+#[cfg(target_os = "linux")]
 mod conditions;
 pub(crate) mod probe;
 mod requests;

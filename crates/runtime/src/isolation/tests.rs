@@ -13,6 +13,7 @@ use http_body_util::Full;
 use tenon_fixtures::random::{KEPT, Numbers};
 
 use super::campaign::{Campaign, Outcome, Round};
+#[cfg(target_os = "linux")]
 use super::conditions::{Pressure, refuse_scans, swap_space};
 use super::probe::Leave;
 use crate::config::{Limits, ModuleSource, RuntimeConfig};
@@ -80,21 +81,25 @@ fn a_page_a_global_a_field_and_an_object_that_are_not_restored_are_found() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
 fn instances_are_fresh_where_page_tables_cannot_be_scanned() {
     in_a_process_of_its_own("campaign", "no-scan");
 }
 
 #[test]
+#[cfg(target_os = "linux")]
 fn instances_are_fresh_while_memory_is_paged_out() {
     in_a_process_of_its_own("campaign", "pressure");
 }
 
 #[test]
+#[cfg(target_os = "linux")]
 fn instances_are_fresh_in_a_process_that_was_forked() {
     in_a_process_of_its_own("campaign", "fork");
 }
 
 /// Runs one of the tests below, a short [`campaign`] in most cases, under some condition.
+#[cfg(target_os = "linux")]
 fn in_a_process_of_its_own(test: &str, condition: &str) {
     let test = format!("{}::{test}", module_path!().split_once("::").unwrap().1);
     let output = Command::new(env::current_exe().unwrap())
@@ -157,23 +162,7 @@ fn campaign() {
     };
     let began = Instant::now();
     let condition: String = setting("CONDITION", "none".to_string());
-    let outcome = match &*condition {
-        "none" => tokio().block_on(campaign.run()),
-        "no-scan" => {
-            refuse_scans().unwrap();
-            tokio().block_on(campaign.run())
-        }
-        "pressure" => {
-            let pressure = Pressure::start();
-            let outcome = tokio().block_on(campaign.run());
-            let (rounds, swapped, space) = (pressure.rounds(), pressure.swapped(), swap_space());
-            print(&format!("paged out {rounds} times; at most {swapped} bytes at once in {space} bytes of swap space"));
-            assert!(space == 0 || swapped > 0, "there is swap space, and nothing was swapped out");
-            outcome
-        }
-        "fork" => forked(&campaign),
-        other => panic!("there is no condition {other}"),
-    };
+    let outcome = under(&condition, &campaign);
     let seconds = began.elapsed().as_secs_f64();
     let difference = if outcome.differences.is_empty() { "no difference" } else { "DIFFERENCES" };
     print(&format!(
@@ -209,7 +198,37 @@ fn campaign() {
     is_sound(&outcome);
 }
 
+/// Runs a campaign under a condition that holds for the whole process.
+#[cfg(target_os = "linux")]
+fn under(condition: &str, campaign: &Campaign) -> Outcome {
+    match condition {
+        "none" => tokio().block_on(campaign.run()),
+        "no-scan" => {
+            refuse_scans().unwrap();
+            tokio().block_on(campaign.run())
+        }
+        "pressure" => {
+            let pressure = Pressure::start();
+            let outcome = tokio().block_on(campaign.run());
+            let (rounds, swapped, space) = (pressure.rounds(), pressure.swapped(), swap_space());
+            print(&format!("paged out {rounds} times; at most {swapped} bytes at once in {space} bytes of swap space"));
+            assert!(space == 0 || swapped > 0, "there is swap space, and nothing was swapped out");
+            outcome
+        }
+        "fork" => forked(campaign),
+        other => panic!("there is no condition {other}"),
+    }
+}
+
+/// The conditions are Linux's.
+#[cfg(not(target_os = "linux"))]
+fn under(condition: &str, campaign: &Campaign) -> Outcome {
+    assert_eq!(condition, "none");
+    tokio().block_on(campaign.run())
+}
+
 /// Half of the requests in this process, the other half in one that is forked off, to the same modules and instances.
+#[cfg(target_os = "linux")]
 fn forked(campaign: &Campaign) -> Outcome {
     let (mut outcome, mut numbers) = (Outcome::default(), Numbers::new(campaign.seed));
     let half = campaign.requests / 2;
@@ -236,6 +255,7 @@ fn forked(campaign: &Campaign) -> Outcome {
 
 /// Runs a check in a forked process. No other thread of this process may hold a lock that the child uses: the threads
 /// of Tokio are gone, and the test harness waits for its one test.
+#[cfg(target_os = "linux")]
 fn in_a_child(run: impl FnOnce()) -> bool {
     // SAFETY: no other thread holds a lock that the child uses, and the child ends without unwinding into the parent's frames.
     match unsafe { libc::fork() } {
@@ -255,6 +275,7 @@ fn in_a_child(run: impl FnOnce()) -> bool {
 
 /// Threads are not forked: without a clock of its own, a child would run this handler for ever.
 #[test]
+#[cfg(target_os = "linux")]
 #[ignore = "the test below runs it in a process of its own"]
 fn spinning_in_a_child() {
     let folder = tempfile::tempdir().unwrap();
@@ -274,6 +295,7 @@ fn spinning_in_a_child() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
 fn a_guest_that_computes_is_timed_out_in_a_process_that_was_forked() {
     in_a_process_of_its_own("spinning_in_a_child", "none");
 }

@@ -16,20 +16,26 @@ use crate::request::pages::Page;
 use crate::response::ResponseBody;
 
 mod budgets;
+#[cfg(unix)]
 mod calls;
 mod deadlines;
 mod exceptions;
 mod fairness;
+#[cfg(unix)]
 mod held;
 mod isolation;
 mod limits;
 mod loading;
+#[cfg(unix)]
 mod log;
+#[cfg(unix)]
 mod modules;
+#[cfg(unix)]
 mod services;
 mod shared;
 mod sharing;
 mod streams;
+#[cfg(unix)]
 mod tapes;
 
 /// A runtime of the given components; the folder holds their files.
