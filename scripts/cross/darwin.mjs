@@ -1,14 +1,16 @@
 // macOS: stubs of the frameworks that the addon links. They are text files that name a library of the system and the symbols that crates
 // declare of it. No file of Apple's is needed to link, because the system has the libraries.
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { fail, root } from "../setup.mjs";
-import { cached } from "./tools.mjs";
+import { cached, python } from "./tools.mjs";
 
 /** The oldest version that the addon runs on. */
 export const OLDEST = "11.0";
+
+const LLVM_OBJCOPY = "/usr/bin/llvm-objcopy-19";
 
 /** Frameworks, the crate that declares each, and the beginnings of its symbols. */
 const frameworks = [
@@ -18,16 +20,22 @@ const frameworks = [
 
 /** Returns how cargo builds for a target: `{ environment, rustflags }`. */
 export async function prepare() {
-  const folder = await stubs();
+  const [folder, programs] = [await stubs(), await objcopy()];
   return {
     environment: {
       MACOSX_DEPLOYMENT_TARGET: OLDEST,
-      // rustc would strip with a program that Debian names differently. The linker does it.
+      PATH: `${programs}:${python}:/usr/bin:/bin`,
+      // The linker strips the addon before it signs it. rustc would strip it afterwards, as it does with libraries of packages.
       CARGO_PROFILE_DEV_STRIP: "none",
       CARGO_PROFILE_DIST_STRIP: "none",
     },
     rustflags: [`-Lframework=${folder}`, "-Clink-arg=-Wl,-S,-x"],
   };
+}
+
+/** A folder with the program that rustc strips with, which Debian names differently. */
+function objcopy() {
+  return cached("objcopy", LLVM_OBJCOPY, (folder) => symlinkSync(LLVM_OBJCOPY, join(folder, "rust-objcopy")));
 }
 
 function stubs() {

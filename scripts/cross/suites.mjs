@@ -45,13 +45,23 @@ const beyondWindows = [
 /** Tests that cannot pass under wine: it sends no more than 1,024 pieces at once. */
 const beyondWine = ["a body in many small pieces"];
 
-/** Returns the arguments and variables of Node that run suites on a system, which may be `wine`. */
-export function running(names = suites, system = process.platform) {
+/** Tests that an emulated processor is too slow for: they move hundreds of megabytes, or have deadlines of a second. */
+const beyondEmulation = [
+  "100 MB pass in little memory",
+  "an upload passes in little memory",
+  "a stream as large as ten times the limit of buffers",
+  "instances serve on",
+  "the bytes of a stream, and the time between its pieces",
+  "signals and readers end the call",
+];
+
+/** Returns the arguments and variables of Node that run suites on a system, `wine` instead of `win32` under wine. */
+export function running(names = suites, system = process.platform, isEmulated = false) {
   const beyond = { win32: beyondWindows, wine: [...beyondWindows, ...beyondWine] }[system] ?? [];
-  const ours = `^(?!.*(?:${[...others, ...beyond].join("|")}))`;
+  const ours = `^(?!.*(?:${[...others, ...beyond, ...(isEmulated ? beyondEmulation : [])].join("|")}))`;
   return {
     args: [...vitest, "-t", ours, ...files(names)],
-    env: { CI: "true", TENON_LEAVE_OUT: "wasmtime", NO_COLOR: "1" },
+    env: { CI: "true", TENON_LEAVE_OUT: "wasmtime", NO_COLOR: "1", ...(isEmulated ? { TENON_EMULATED: "1" } : {}) },
   };
 }
 

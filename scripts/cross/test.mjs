@@ -84,8 +84,8 @@ async function endToEnd(name, target, here) {
   run(process.execPath, building, { stdio: ["ignore", "ignore", "inherit"] });
   addonIn(here, name);
   must(here, "node", ["scripts/cross/engine.mjs"]);
-  const { args, env } = running(wanted, target.os === "win32" ? "wine" : target.os);
-  must(here, "node", args, { env: { ...env, ...(here.isEmulated ? { TENON_EMULATED: "1" } : {}) } });
+  const { args, env } = running(wanted, target.os === "win32" ? "wine" : target.os, here.isEmulated);
+  must(here, "node", args, { env });
 }
 
 /** Installs packed packages here for the other system, and uses them there as a newcomer does. */
@@ -133,6 +133,10 @@ function testsOf(name) {
 
 function units(name, _target, here) {
   const failed = testsOf(name).filter((program) => {
+    if (here.isEmulated && basename(program) === "tenon_runtime") {
+      say("tenon_runtime is left out: an emulated processor misses its deadlines");
+      return false;
+    }
     say(basename(program));
     return here.run(program, ["--test-threads", "2"], { cwd: crateOf(program) }).status !== 0;
   });
