@@ -139,13 +139,7 @@ fn report(error: io::Error) {
     tracing::debug!("memories are given back to the system instead of being reset: {error}");
 }
 
-/// Whether written pages can be found.
-#[cfg(test)]
-pub(crate) fn is_available() -> bool {
-    pagemap().is_some()
-}
-
-fn pagemap() -> Option<BorrowedFd<'static>> {
+pub(crate) fn pagemap() -> Option<BorrowedFd<'static>> {
     PAGEMAP.as_ref()?.descriptor()
 }
 

@@ -1,11 +1,11 @@
-//! Whether a test can act as another user.
+//! The condition of tests that act as another user.
 
 use std::fs;
 
 /// A user who owns nothing.
 pub(crate) const USER: u32 = 12_345;
 
-/// Whether this process may become [`USER`], and give files away: it belongs to root, in a namespace with that user. Otherwise it prints that a
+/// Returns true if this process may become [`USER`], and give files away: it belongs to root, in a namespace with that user. Otherwise it prints that a
 /// test is left out.
 #[expect(clippy::print_stderr, reason = "reports why a test is left out")]
 pub(crate) fn is_possible() -> bool {
@@ -17,7 +17,7 @@ pub(crate) fn is_possible() -> bool {
     is_possible
 }
 
-/// Whether a range of a namespace contains the user. A line has the first user, the same user outside, and their number.
+/// Returns true if a range of a namespace contains the user. A line has the first user, the same user outside, and their number.
 fn has_user(ranges: String) -> bool {
     ranges.lines().any(|line| {
         let numbers: Vec<u32> = line.split_whitespace().filter_map(|number| number.parse().ok()).collect();
