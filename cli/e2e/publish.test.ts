@@ -121,8 +121,9 @@ describeWith("docker-registry", "a registry", () => {
     expect(await status()).toBe(200);
     publish(join(echoProject, "dist/echo-composed.wasm"));
     await vi.waitFor(async () => expect(await status()).not.toBe(200), { timeout: 60_000 });
-    expect(server.errors().match(/Reload/g)).toHaveLength(1);
+    await expect.poll(server.errors).toContain("Reload");
     await server.stop();
+    expect(server.errors().match(/Reload/g)).toHaveLength(1);
 
     publish(join(helloProject, "dist/hello-composed.wasm"));
     await using runtime = await Runtime.create({ modules: [reference], cacheFolder: cacheFolder() });
