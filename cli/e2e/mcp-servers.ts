@@ -1,7 +1,8 @@
 /** Servers of the Model Context Protocol, and their clients. */
 import { spawnSync } from "node:child_process";
 import { createHmac } from "node:crypto";
-import { join } from "node:path";
+import { readFile } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { onTestFinished } from "vitest";
@@ -25,6 +26,12 @@ export function fixture(name: string): string {
 export function build(name: string): void {
   const { status, stderr } = spawnSync(process.execPath, [tenon, "build", "-rc"], { cwd: fixture(name) });
   if (status !== 0) throw new Error(String(stderr));
+}
+
+/** Returns the paths of the sources in the module that was built last in a project, a line each. */
+export async function sourcesOf(project: string): Promise<string> {
+  const map = await readFile(join(project, `dist/${basename(project)}.wasm.map`), "utf8");
+  return (JSON.parse(map) as { sources: string[] }).sources.join("\n");
 }
 
 /** Returns the servers of a fixture that was built. */
