@@ -18,7 +18,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const run = (args: string[], input = "") => {
+const run = (args: string[], input: string | Buffer = "") => {
   const { status, stdout, stderr } = spawnSync(process.execPath, [program, "eval", ...args], {
     cwd: folder,
     encoding: "utf8",
@@ -62,7 +62,10 @@ test("tenon eval fails with the place, the limit, or the wrong usage", { timeout
   expect(limited).toMatchObject({ status: 1, stderr: expect.stringContaining("cpuMs: ") });
   expect(limited.stderr).toContain("hint: --cpu-ms <n> sets the limit, which is 1000 by default");
   const refused = run(["-e", "await fetch('http://example.com')"]);
-  expect(refused.stderr).toContain("hint: --allow <host> lets the script fetch from a host");
+  expect(refused.stderr).toContain("hint: --allow http://example.com lets the script fetch from it");
+  const imports = run(["-"], "\nimport fs from 'fs'");
+  expect(imports.stderr).toMatch(/^error: \[stdin\]:2:16: .*"fs".*\nhint: .*bundle it with its modules\n$/);
+  expect(run(["-e", "1", "--cpu-ms", "0"]).stderr).toBe("error: --cpu-ms must be a whole number from 1 to 3600000\n");
   for (const args of [
     [],
     ["absent.ts"],
@@ -72,4 +75,17 @@ test("tenon eval fails with the place, the limit, or the wrong usage", { timeout
     ["-e", "1", "wrong.ts"],
   ])
     expect(run(args), args.join(" ")).toMatchObject({ status: 2, stdout: "" });
+});
+
+test("tenon eval reads texts in UTF-8 only", { timeout: 300_000 }, () => {
+  const bytes = Buffer.from([0x22, 0xff, 0x22]);
+  writeFileSync(join(folder, "binary.ts"), bytes);
+  for (const [args, input, name] of [
+    [["binary.ts"], "", "binary.ts"],
+    [["-"], bytes, "standard input"],
+    [["-e", "1", "--input", "-"], bytes, "standard input"],
+  ] as const) {
+    const stderr = `error: cannot read ${name}: it must be a text in UTF-8\n`;
+    expect(run([...args], input)).toEqual({ status: 2, stdout: "", stderr });
+  }
 });

@@ -1,6 +1,7 @@
+import { constants } from "node:buffer";
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
-import { text } from "node:stream/consumers";
+import { buffer } from "node:stream/consumers";
 import { type Command, InvalidArgumentError } from "commander";
 import { exitCode, systemReason, TenonError } from "../errors.ts";
 import { exitOnInterrupt } from "../lifecycle.ts";
@@ -60,7 +61,7 @@ export function evalCommand(program: Command): void {
     const given: SandboxLimits = Object.fromEntries(limitNames.map((name) => [name, options[name]]));
     await using sandbox = await runtime.sandbox({ limits: given, env, outbound: { allow } }).catch(asUsage);
     const done = await sandbox.evaluate(source, { input });
-    print(done, file === undefined || file === "-" ? "script.ts" : basename(file), options.json === true, terminal);
+    print(done, nameOf(file), options.json === true, terminal);
     if (!done.ok) process.exitCode = exitCode.failed;
   });
 }
@@ -80,11 +81,21 @@ function whole(value: string): number {
   return Number(value);
 }
 
-/** A limit or host that no sandbox can have is wrong usage. */
+/** A limit or host that no sandbox can have is wrong usage, and the message names the option. */
 function asUsage(error: unknown): never {
-  if (error instanceof TenonError && error.code === "CONFIG")
-    throw new TenonError("USAGE", error.message, undefined, error);
-  throw error;
+  if (!(error instanceof TenonError) || error.code !== "CONFIG") throw error;
+  const name = limitNames.find((each) => error.message.startsWith(`\`limits.${each}\``));
+  const message = name === undefined ? error.message : error.message.replace(/^`.*?`/, optionOf(name));
+  throw new TenonError("USAGE", message, undefined, error);
+}
+
+/** The option of a limit, such as `--cpu-ms`. */
+const optionOf = (name: keyof typeof limits) => limits[name][0].split(" ")[0] as string;
+
+/** The name of a script in messages. One without a file has the name that Node gives it. */
+function nameOf(file: string | undefined): string {
+  if (file === undefined) return "[eval]";
+  return file === "-" ? "[stdin]" : basename(file);
 }
 
 async function sourceOf(file: string | undefined, options: Options): Promise<string> {
@@ -94,15 +105,32 @@ async function sourceOf(file: string | undefined, options: Options): Promise<str
     throw new TenonError("USAGE", "a script must be given", "tenon eval file.ts, or tenon eval -e '1 + 1'");
   if (file === "-" && options.input === "-")
     throw new TenonError("USAGE", "the script and its input cannot both be standard input");
-  if (file === "-") return text(process.stdin);
-  return readFile(file, "utf8").catch((error: unknown) => {
-    throw new TenonError("USAGE", `cannot read ${file}: ${systemReason(error)}`);
-  });
+  const read = () => (file === "-" ? buffer(process.stdin) : readFile(file));
+  return textOf(read, file === "-" ? "standard input" : file);
 }
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/** Reads a text. Other bytes than those of UTF-8 would become another text. */
+async function textOf(read: () => Promise<Buffer>, name: string): Promise<string> {
+  try {
+    return utf8.decode(await read());
+  } catch (error) {
+    throw new TenonError("USAGE", `cannot read ${name}: ${reasons[codeOf(error)] ?? systemReason(error)}`);
+  }
+}
+
+const codeOf = (error: unknown) => String((error as NodeJS.ErrnoException).code);
+
+/** The reasons for which bytes are no text, by the codes of Node's errors. */
+const reasons: Readonly<Record<string, string>> = {
+  ERR_ENCODING_INVALID_ENCODED_DATA: "it must be a text in UTF-8",
+  ERR_STRING_TOO_LONG: `it must be at most ${constants.MAX_STRING_LENGTH} characters long`,
+};
 
 async function inputOf({ input }: Options): Promise<unknown> {
   if (input === undefined) return undefined;
-  const json = input === "-" ? await text(process.stdin) : input;
+  const json = input === "-" ? await textOf(() => buffer(process.stdin), "standard input") : input;
   try {
     return JSON.parse(json);
   } catch (error) {
@@ -133,12 +161,16 @@ function json(value: unknown, indent?: number): string {
   return text.replace(/[\x7f-\x9f]/g, (control) => `\\u00${control.charCodeAt(0).toString(16)}`);
 }
 
-/** Names the option that changes a reached limit, or that lets the script reach a host. */
+/** Names the option that changes a reached limit or lets the script reach a host, or says why an import fails. */
 function hintOf({ limit, message }: EvaluationError): string | undefined {
   const name = limitNames.find((each) => each === limit);
   if (name !== undefined)
     return `${limits[name][0]} sets the limit, which is ${sandboxLimits[name].default} by default`;
-  return message.includes("`outbound.allow`") ? "--allow <host> lets the script fetch from a host" : undefined;
+  const [, host] = /: (\S+) is refused: .*`outbound\.allow`/.exec(message) ?? [];
+  if (host !== undefined) return `--allow ${printable(host)} lets the script fetch from it`;
+  return message.includes("cannot be imported: ")
+    ? "`tenon eval` gives no tools, so a script imports nothing: bundle it with its modules"
+    : undefined;
 }
 
 function describe(error: EvaluationError, file: string): string {

@@ -286,12 +286,18 @@ describe("errors", () => {
     ["\nenum A { B }", { kind: "syntax", line: 2, message: expect.stringContaining("enum") }],
     ["\n\nnamespace N { export const x = 1 }", { kind: "syntax", line: 3 }],
     ["class A { constructor(private x: number) {} }", { kind: "syntax", line: 1 }],
-    ["import fs from 'node:fs'", { kind: "syntax", message: expect.stringContaining('"node:fs"') }],
+    [
+      "const é: string = '';\nimport fs from 'node:fs'",
+      { kind: "syntax", message: expect.stringContaining('"node:fs"'), line: 2, column: 16 },
+    ],
     [
       "import { startCall } from 'tenon:engine'",
       { kind: "syntax", message: expect.stringContaining('"tenon:engine"') },
     ],
-    ["import { nope } from 'crm'", { kind: "syntax", message: "Could not find export 'nope' in module 'crm'" }],
+    [
+      "import { nope } from 'crm'",
+      { kind: "syntax", message: "Could not find export 'nope' in module 'crm'", line: 1, column: 22 },
+    ],
     ["await import('node:fs')", { kind: "thrown", message: expect.stringContaining('"node:fs"') }],
     ["new Promise(() => {})", { kind: "thrown", message: expect.stringContaining("never happens") }],
     [
@@ -304,6 +310,18 @@ describe("errors", () => {
     await using sandbox = await made({ tools: { crm: { find: tool({ run: () => 1 }) } } });
     expect(errorOf(await sandbox.evaluate(source))).toMatchObject(expected);
     expect(resultOf(await sandbox.evaluate("1"))).toBe(1);
+  });
+
+  test("an import has no place where two texts look like it", async () => {
+    await using sandbox = await made();
+    const done = await sandbox.evaluate("// from 'fs'\nimport fs from 'fs'");
+    expect(errorOf(done)).toEqual({ kind: "syntax", name: "SyntaxError", message: expect.stringContaining('"fs"') });
+  });
+
+  test("a script that waits for nothing has no line of the engine in its log", async () => {
+    await using sandbox = await made();
+    const done = await sandbox.evaluate("console.log('a'); new Promise(() => {})");
+    expect([done.ok, done.logs]).toEqual([false, [{ level: "info", message: "a" }]]);
   });
 
   test("logs are lines with levels", async () => {
@@ -523,7 +541,10 @@ test("many evaluations, and many calls, may listen to one signal, which must be 
 test("a call with a large argument fails in the script", async () => {
   await using sandbox = await made({ tools: { size: tool({ run: (text: string) => text.length }) } });
   expect(resultOf(await sandbox.evaluate("size('x'.repeat(1_000_000))"))).toBe(1_000_000);
-  expect(errorOf(await sandbox.evaluate("size('x'.repeat(1_100_000))"))).toMatchObject({ kind: "tool" });
+  expect(errorOf(await sandbox.evaluate("size('x'.repeat(1_100_000))"))).toMatchObject({
+    kind: "tool",
+    message: "size: the argument must be at most 1048576 bytes long (outputBytes)",
+  });
 });
 
 test("wrong options are named", async () => {
@@ -574,8 +595,9 @@ test("closing ends evaluations, and the runtime closes its sandboxes", async () 
   await sandbox.evaluate("1");
   const parsing = other.evaluate("const never: number = 1; for (;;);");
   await own.close();
-  expect(errorOf(await endless)).toMatchObject({ kind: "aborted" });
-  expect(errorOf(await parsing)).toMatchObject({ kind: "aborted" });
+  const closed = { kind: "aborted", message: "the sandbox was closed" };
+  expect(errorOf(await endless)).toMatchObject(closed);
+  expect(errorOf(await parsing)).toMatchObject(closed);
   await expect(other.evaluate("1")).rejects.toMatchObject({ code: "REQUEST" });
   await expect(own.sandbox()).rejects.toMatchObject({ code: "REQUEST" });
 });

@@ -10,6 +10,7 @@ import { sandboxComponent } from "./component.ts";
 import { declarations } from "./declarations.ts";
 import { decodeInSlices } from "./decode.ts";
 import { encode, encodeAll, encodeInSlices } from "./encode.ts";
+import { importPlace } from "./import-place.ts";
 import { type SandboxLimitName, type SandboxLimits, wholeLimits } from "./limits.ts";
 import { type Stripped, strip, usedUs } from "./strip.ts";
 import { type AnySchema, type AnyTool, issuesText, type Tools, toolNames, toolsByPath } from "./tool.ts";
@@ -235,14 +236,14 @@ export class Sandbox {
     const left = () => wallMs - (performance.now() - began);
     const isOver = () => this.#isClosed || signal?.aborted === true || left() <= 0;
     const input = await encodeInSlices(await this.#input(options.input), "the input", isOver);
-    if (this.#isClosed || signal?.aborted) return fails(aborted);
+    if (this.#isClosed || signal?.aborted) return fails(this.#ended());
     const stripped = await strippedInTime(source, this, cpuMs * 1000, left(), signal);
     const { cpuUs } = stripped;
     if ("ended" in stripped) return fails(stripped.ended === "late" ? this.#limited("wall") : aborted, cpuUs);
     // The parser may have ended before the event loop noticed that it had to stop.
     if ("isSpent" in stripped || cpuUs >= cpuMs * 1000) return fails(this.#limited("cpu"), cpuUs);
     if ("error" in stripped) return fails({ kind: "syntax", ...stripped.error }, cpuUs);
-    if (this.#isClosed) return fails(aborted, cpuUs);
+    if (this.#isClosed) return fails(this.#ended(), cpuUs);
     const [names, ...fixed] = this.#fixed;
     const tools = own && { ...this.#options.tools, ...own };
     const all = tools === undefined ? names : encode(toolNames(tools));
@@ -334,11 +335,16 @@ export class Sandbox {
     if (status === 0)
       return {
         ok: false,
-        error: this.#isClosed ? aborted : { kind: "thrown", message: "the evaluation was broken off" },
+        error: this.#isClosed ? this.#ended() : { kind: "thrown", message: "the evaluation was broken off" },
       };
     // A timer or a microtask has thrown, and that is logged.
     const uncaught = logs.filter(({ message }) => message.startsWith("Uncaught ")).at(-1);
     return failed(uncaught?.message.slice("Uncaught ".length) ?? "the script has ended its instance");
+  }
+
+  /** The failure of an evaluation that its program has ended. */
+  #ended(): EvaluationError {
+    return this.#isClosed ? { kind: "aborted", message: "the sandbox was closed" } : aborted;
   }
 
   /** Reads an answer, which a script may have forged. */
@@ -396,8 +402,11 @@ const FRAMES = 50;
 /** The frames of the sandbox's own program. */
 const ownFrame = /^\s+at (?:.* )?\(?(?:native|sandbox\.js:\d+(?::\d+)?)\)?$/;
 
+/** The engine's line about a script that waits for nothing, which is an error of the evaluation. */
+const WAITS = "The handler waits for something that never comes";
+
 function logsOf({ log }: NativeUsage): EvaluationLog[] {
-  const lines = log.filter(({ text }) => !ownFrame.test(text));
+  const lines = log.filter(({ text }) => !ownFrame.test(text) && text !== WAITS);
   return lines.map(({ isError, text }) => ({ level: isError ? "error" : "info", message: text }));
 }
 
@@ -426,6 +435,7 @@ function errorOf(given: unknown, code: string): EvaluationError {
     message: isText(message) ? message : "the script has failed",
     ...(isLimit ? { limit: limit as SandboxLimitName } : {}),
     ...(isText(name) ? { name } : {}),
+    ...(kind === "syntax" && isText(message) && !isPlace(line) ? importPlace(code, message) : {}),
     ...(isPlace(line) ? { line } : {}),
     ...(isPlace(column) ? { column: isPlace(line) ? columns.ofBytes(line, column) : column } : {}),
     ...(isText(stack) ? { stack: framesOf(stack) } : {}),

@@ -3,8 +3,10 @@ import { startCall } from "tenon:engine";
 import { toolError } from "./failure.ts";
 import { decode, encode } from "./values.ts";
 
-const { Number, Object } = globalThis;
+const { Number, Object, String } = globalThis;
+const { apply } = Reflect;
 const { defineProperty, freeze } = Object;
+const { replace } = String.prototype;
 
 /** A tool `crm.find` is `["crm", ["find"]]`, and a tool `find` is `["find", []]`. */
 export type ToolNames = readonly (readonly [name: string, members: readonly string[]])[];
@@ -18,6 +20,12 @@ interface Outcome {
 }
 
 const call = startCall as (call: unknown) => Promise<Outcome>;
+
+/** The runtime names its own limit of bodies, which a program sets as `outputBytes`. */
+function withLimit(detail: string | undefined): string {
+  const named = apply(replace, detail ?? "", ["(max_outbound_body_bytes)", "(outputBytes)"]) as string;
+  return apply(replace, named, ["an outbound body", "the argument"]) as string;
+}
 
 const arrayOfTwo = new Uint8Array([9, 2, 0, 0, 0]);
 
@@ -33,7 +41,7 @@ function toolOf(path: string): Tool {
       timeoutMs: 0,
       maxBytes: 0,
     });
-    if (reason !== undefined) throw toolError(`${path}: ${detail}`);
+    if (reason !== undefined) throw toolError(`${path}: ${withLimit(detail)}`);
     const answer = decode(body) as readonly [isError: boolean, value: unknown];
     if (answer[0]) throw toolError(answer[1] as string);
     return answer[1];
