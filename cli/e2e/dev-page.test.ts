@@ -215,7 +215,7 @@ describeWith("chromium", "the page of a request", () => {
     const page = await browser.newPage();
     page.on("pageerror", (error) => complaints.push(String(error)));
     await page.goto(url);
-    await page.getByText("The current sources: same").waitFor();
+    await page.getByText("The last successful build: same").waitFor();
     const step = page.locator("#step");
     const seen: string[] = [];
     for (;;) {
@@ -238,7 +238,7 @@ describeWith("chromium", "the page of a request", () => {
     await writeFile(join(at, "src/handler.ts"), `${taped}(`);
     await terminal.sees(/the last successful build is still served/);
     await writeFile(join(at, "src/handler.ts"), taped);
-    await page.getByText("The current sources: same").waitFor();
+    await page.getByText("The last successful build: same").waitFor();
     expect(complaints).toEqual([]);
     await page.close();
   });

@@ -58,10 +58,21 @@ test("a request is recorded, shown, replayed, compared and exported", async () =
   expect(shown).toMatchObject({ module: "app", requestId: "recorded-1", status: 200, masked: ["authorization"] });
   expect(shown.answer.body).toBe(answer.body.toString());
 
+  expect(command("record", "show", "recorded-1", "--json").stdout).toBe(`${JSON.stringify(shown)}\n`);
+  await mkdir(join(folder, "empty"));
+  const empty = command("record", "show", "empty");
+  expect([empty.status, empty.stdout, empty.stderr]).toEqual([
+    0,
+    "",
+    expect.stringContaining("no recordings in empty"),
+  ]);
+
   const same = command("replay", "recordings");
   expect([same.stdout, same.status]).toEqual([`${files[0]}: same\n`, 0]);
   const told = JSON.parse(command("replay", file, "--module", hello, "--json").stdout);
   expect(told).toMatchObject({ file, requestId: "recorded-1", verdict: "same", comparedMemory: expect.any(Boolean) });
+
+  expect(command("replay", "recorded-1")).toMatchObject({ status: 0, stdout: `${files[0]}: same\n` });
 
   // The same build, and another program.
   expect(command("replay", file, "--against", hello)).toMatchObject({ status: 0, stdout: `${files[0]}: same\n` });
@@ -69,7 +80,10 @@ test("a request is recorded, shown, replayed, compared and exported", async () =
   expect(other.status).toBe(1);
   expect(other.stdout).toMatch(/: different\n {2}\S/);
   const wrong = command("replay", file, "--module", echo);
-  expect([wrong.status, wrong.stderr]).toEqual([1, expect.stringContaining("the recording is of another component")]);
+  expect([wrong.status, wrong.stderr]).toEqual([
+    1,
+    expect.stringMatching(/: the recording is of another component, whose digest is [0-9a-f]{64}\nhint: --against /),
+  ]);
 
   const exported = command("record", "export", "recorded-1", "-o", "sent.tape");
   expect(exported.status).toBe(0);
@@ -114,7 +128,11 @@ test("a request is recorded, shown, replayed, compared and exported", async () =
   const none = command("replay", "recordings", "--against", hello);
   expect([none.status, none.stderr]).toEqual([2, expect.stringContaining("the recordings are of app, echo")]);
   // A build that cannot be loaded is no failure of the recordings.
-  expect(command("replay", "recordings", "--against", "none.wasm")).toMatchObject({ stdout: "" });
+  for (const option of ["--against", "--module"]) {
+    const absent = command("replay", "recordings", option, "none.wasm");
+    const stderr = "error: cannot read none.wasm: there is no such file or folder\n";
+    expect(absent).toMatchObject({ status: 2, stdout: "", stderr });
+  }
   await rm(join(recordings, "1-folder.tape"), { recursive: true });
 
   expect(command("record", "prune", "--max-bytes", "0").status).toBe(0);

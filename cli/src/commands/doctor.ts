@@ -59,7 +59,7 @@ async function projectHere(): Promise<{ project?: Project; checks: Check[] }> {
         note(
           "project",
           `there is no ${configFile} here`,
-          "make one with `tenon new <name>`, or of an existing app with `tenon init`",
+          "make one with `tenon new <name>`; `tenon init` adds Tenon to an existing app",
         ),
       ],
     };

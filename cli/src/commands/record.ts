@@ -1,11 +1,10 @@
 import { rename, rm, writeFile } from "node:fs/promises";
-import { basename, resolve } from "node:path";
+import { basename } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
 import { exitCode, systemReason, TenonError } from "../errors.ts";
 import { fromNative, native } from "../native.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
-import { defaultConfig } from "../project/config.ts";
-import { findProject } from "../project/project.ts";
+import type { Folder } from "../replay/recordings.ts";
 import type { TapeHead, TapeView } from "../replay/tapes.ts";
 import { visible } from "../visible.ts";
 import { helpCommand } from "./help.ts";
@@ -34,7 +33,10 @@ export function recordCommand(program: Command): void {
     record
       .command("show")
       .summary("show a recording, or list a folder")
-      .argument("[path]", "a recording, or a folder of them; the project's folder of recordings when left out")
+      .argument(
+        "[path]",
+        "a recording, the id of its request, or a folder; the project's folder of recordings when left out",
+      )
       .option("--full", "do not shorten bodies")
       .option("--json", "print JSON"),
     "Prints a recording's request, its events in their order, and its answer; lists the recordings of a folder.",
@@ -66,7 +68,8 @@ function add(command: Command, description: string): Command {
 
 async function show(path: string | undefined, options: Options): Promise<void> {
   const { headIn, tapeBytes, tapeFiles, viewOf } = await import("../replay/tapes.ts");
-  const at = path ?? (await folderOfProject()).folder;
+  const { folderOfProject, pathOf } = await import("../replay/recordings.ts");
+  const at = path === undefined ? (await folderOfProject()).folder : await pathOf(path);
   const files = await tapeFiles(at);
   if (files.length === 1 && files[0] === at) {
     const view = viewOf(await tapeBytes(at), at);
@@ -74,6 +77,7 @@ async function show(path: string | undefined, options: Options): Promise<void> {
     process.stdout.write(`${viewLines(view, options.full).join("\n")}\n`);
     return;
   }
+  if (files.length === 0) terminalFor(options).note("Show", `no recordings in ${at}`);
   for (const file of files) {
     const head = await headIn(file);
     const isRead = !("failure" in head);
@@ -99,6 +103,7 @@ function line({ module, requestId, time, durationMs, status, kept, masked }: Tap
 }
 
 async function prune(path: string | undefined, options: PruneOptions): Promise<void> {
+  const { folderOfProject } = await import("../replay/recordings.ts");
   const own: Folder = path === undefined ? await folderOfProject() : { folder: path };
   const { maxBytes = own.maxBytes, maxAgeMs = own.maxAgeMs } = options;
   if (maxBytes === undefined && maxAgeMs === undefined)
@@ -108,14 +113,13 @@ async function prune(path: string | undefined, options: PruneOptions): Promise<v
 }
 
 async function exportTape(recording: string, options: ExportOptions): Promise<void> {
-  const { extension, headIn, headOf, tapeBytes, tapeFiles } = await import("../replay/tapes.ts");
+  const { extension, headOf, tapeBytes, tapeOf } = await import("../replay/tapes.ts");
+  const { folderOfProject } = await import("../replay/recordings.ts");
   const find = async () => {
     if (recording.endsWith(extension)) return recording;
     const { folder } = await folderOfProject();
-    for (const file of await tapeFiles(folder)) {
-      const head = await headIn(file);
-      if (!("failure" in head) && head.requestId === recording) return file;
-    }
+    const found = await tapeOf(recording, folder);
+    if (found !== undefined) return found;
     throw new TenonError("USAGE", `${folder} has no recording of the request ${recording}`);
   };
   const file = await find();
@@ -132,32 +136,6 @@ async function exportTape(recording: string, options: ExportOptions): Promise<vo
     throw new TenonError("WRITE", `cannot write ${output}: ${systemReason(error)}`);
   }
   terminalFor(options).note("Export", `${output}, of the component ${component}`);
-}
-
-/** A folder of recordings, with its bounds. */
-interface Folder {
-  readonly folder: string;
-  readonly maxBytes?: number;
-  readonly maxAgeMs?: number;
-}
-
-/** The folder of recordings that the project configures. */
-async function folderOfProject(): Promise<Folder> {
-  const project = await findProject(process.cwd());
-  const { record } = project?.config ?? defaultConfig(process.env);
-  if (record.folder === undefined) {
-    throw new TenonError(
-      "USAGE",
-      "the folder of recordings must be given",
-      "or name it in tenon.toml: [record] folder",
-    );
-  }
-  const { maxBytes, maxAgeMs } = record;
-  return {
-    folder: resolve(project?.folder ?? ".", record.folder),
-    maxBytes,
-    ...(maxAgeMs === undefined ? {} : { maxAgeMs }),
-  };
 }
 
 function whole(value: string): number {

@@ -33,7 +33,7 @@ export function replayCommand(program: Command): void {
         "same, or the first difference is printed. With --against it compares the answers, calls and logs of another build. It ends " +
         "with 1 when something differs. With --until it prints the values of expressions at a line of the sources.",
     )
-    .argument("<path>", "a recording, or a folder of them")
+    .argument("<path>", "a recording, the id of its request, or a folder of them")
     .option(
       "--module <file>",
       "the component that was recorded; by default one of the project with the recorded digest",
@@ -45,34 +45,39 @@ export function replayCommand(program: Command): void {
     )
     .option(
       "--print <expressions>",
-      "expressions, such as order.id,items.length, whose values at the line of --until are printed",
+      "expressions, such as order.id,items.length, whose values at the line of --until are printed; may be repeated",
+      (value: string, before?: string) => (before === undefined ? value : `${before},${value}`),
     )
     .option("--json", "print a line of JSON for each recording");
-  withCommonOptions(command).action(async (path: string, options: Options) => {
+  withCommonOptions(command).action(async (given: string, options: Options) => {
     exitOnInterrupt();
     if (options.module !== undefined && options.against !== undefined)
       throw new TenonError("USAGE", "give --module or --against, not both");
     if (options.print !== undefined && options.until === undefined)
       throw new TenonError("USAGE", "--print must have a line: give --until as well");
+    const { pathOf } = await import("../replay/recordings.ts");
+    const path = await pathOf(given);
     if (options.until !== undefined) return printUntil(path, options.until, options);
     const terminal = terminalFor(options);
     const { tapeFiles } = await import("../replay/tapes.ts");
     const { Replayer } = await import("../replay/replayer.ts");
     const replayer = new Replayer();
     let left = 0;
+    const hints = new Set<string>();
     const counts: Counts = { same: 0, differs: 0, changed: 0, asks: 0, failed: 0 };
     const files = await tapeFiles(path);
     try {
-      const given = options.against ?? options.module;
-      if (given !== undefined) await replayer.load(given);
+      const component = options.against ?? options.module;
+      if (component !== undefined) await replayer.load(component);
       const module = options.against === undefined ? undefined : await comparedModule(files, options.against);
       for (const file of files) {
-        const { head, outcome } = await replayed(file, { replayer, options, module, isAlone: file === path });
+        const { head, outcome, hint } = await replayed(file, { replayer, options, module, isAlone: file === path });
         if (outcome === undefined) {
           left++;
           continue;
         }
         counts[outcome.verdict]++;
+        if (hint !== undefined) hints.add(hint);
         const { requestId, status } = head ?? {};
         if (options.json) process.stdout.write(`${JSON.stringify({ file, requestId, status, ...outcome })}\n`);
         else process.stdout.write(`${report(basename(file), outcome).join("\n")}\n`);
@@ -86,6 +91,7 @@ export function replayCommand(program: Command): void {
     const notReplayed = failed === 0 ? "" : `, ${failed} cannot be replayed`;
     const ofOthers = left === 0 ? "" : `; ${left} of other modules left out`;
     terminal.note("Replay", `${same} same, ${differs + changed} different${others}${notReplayed}${ofOthers}`);
+    for (const hint of hints) terminal.note("Hint", hint);
     if (differs + changed + asks + failed > 0) process.exitCode = exitCode.failed;
   });
 }
@@ -103,7 +109,7 @@ interface Run {
 async function replayed(
   file: string,
   { replayer, options, module, isAlone }: Run,
-): Promise<{ readonly head?: TapeHead; readonly outcome?: Outcome }> {
+): Promise<{ readonly head?: TapeHead; readonly outcome?: Outcome; readonly hint?: string }> {
   const { headOf, tapeBytes } = await import("../replay/tapes.ts");
   let head: TapeHead | undefined;
   try {
@@ -119,7 +125,8 @@ async function replayed(
     const failure = failureToTell(error);
     if (isAlone || failure === undefined) throw error;
     const outcome = { verdict: "failed", failure: failure.message } as const;
-    return head === undefined ? { outcome } : { head, outcome };
+    const { hint } = failure;
+    return { ...(head === undefined ? {} : { head }), outcome, ...(hint === undefined ? {} : { hint }) };
   }
 }
 

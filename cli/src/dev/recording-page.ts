@@ -1,4 +1,4 @@
-/** The page of `tenon dev --recording`: a recorded request, step by step, and the answer of the current sources to it. */
+/** The page of `tenon dev --recording`: a recorded request, step by step, and the answer of the last build to it. */
 import { basename } from "node:path";
 import { report } from "../commands/replay.ts";
 import type { Replayed } from "../replay/replayer.ts";
@@ -8,7 +8,7 @@ import { page, reloadFrom } from "./error-page.ts";
 /** The path of the page. */
 export const recordingPath = "/_tenon/recording";
 
-/** The comparison with the current sources: an outcome, or the reason why there is none. */
+/** The comparison with the last successful build: an outcome, or the reason why there is none. */
 export type Compared = Replayed | { readonly failure: string };
 
 /** Kinds of events that are shown at first. The others are values of clocks and random values, and steps of waiting. */
@@ -38,7 +38,7 @@ function outcomeLines(compared: Compared): string[] {
 
 const content = [
   '<p class="subject" id="head"></p>',
-  '<section><h2>The current sources: <span id="verdict"></span></h2><pre id="outcome" tabindex="0" hidden></pre></section>',
+  '<section><h2>The last successful build: <span id="verdict"></span></h2><pre id="outcome" tabindex="0" hidden></pre></section>',
   `<div class="bar"><button type="button" id="previous">← Previous</button><button type="button" id="next">Next →</button>
 <span id="position"></span><label><input type="checkbox" id="all"> clocks, random values and waits</label></div>`,
   '<div class="steps"><ol id="steps"></ol><section id="step" aria-live="polite"></section></div>',

@@ -45,7 +45,7 @@ export async function requireProject(folder: string): Promise<Project> {
     throw new TenonError(
       "NO_PROJECT",
       `there is no ${configFile} in ${folder} or above it`,
-      "go to a project's folder, or make one with `tenon new <name>`, or of an existing app with `tenon init`",
+      "go to a project's folder, or make one with `tenon new <name>`; `tenon init` adds Tenon to an existing app",
     );
   }
   return project;

@@ -80,6 +80,7 @@ test("the statement is the first at or after the line", () => {
 
 test("places and expressions are parsed", () => {
   expect(placeOf("src/a.ts:41")).toEqual({ file: "src/a.ts", line: 41 });
+  expect(placeOf("src/a.ts:41:7")).toEqual({ file: "src/a.ts", line: 41 });
   for (const text of ["src/a.ts", "a.ts:0", ":3", "a.ts:x"]) expect(() => placeOf(text)).toThrow("--until must be");
   expect(expressionsOf("a, b.c[0], f(1, 2), { d } , `x,y`")).toEqual(["a", "b.c[0]", "f(1, 2)", "{ d }", "`x,y`"]);
   for (const [list, why] of [

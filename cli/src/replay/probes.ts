@@ -22,12 +22,12 @@ export interface Probed {
 const probes = "__tenon_until";
 
 /**
- * Parses `src/orders.ts:41`.
+ * Parses `src/orders.ts:41`. A column is left out, because the server's log and stacks have one.
  *
  * @throws TenonError `USAGE` for another text
  */
 export function placeOf(text: string): SourceLine {
-  const [, file, line] = /^(.+):([1-9]\d{0,6})$/.exec(text) ?? [];
+  const [, file, line] = /^(.+?):([1-9]\d{0,6})(?::\d+)?$/.exec(text) ?? [];
   if (file === undefined)
     throw new TenonError("USAGE", `--until must be a file and a line, such as src/handler.ts:41, not ${text}`);
   return { file, line: Number(line) };

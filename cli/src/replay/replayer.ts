@@ -1,6 +1,6 @@
 /** Replays of recordings: in the component of their digest, or in another build of it. */
 import { createHash } from "node:crypto";
-import { readdir, readFile } from "node:fs/promises";
+import { access, constants, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Runtime as NativeRuntime } from "@tenon/native";
 import { defaultCacheFolder } from "../cache-folder.ts";
@@ -81,7 +81,11 @@ export class Replayer {
           "another build with --against",
       );
     }
-    return this.#run(file, tape, false);
+    return this.#run(file, tape, false).catch((error: unknown) => {
+      if (!(error instanceof TenonError) || !error.message.endsWith(" is of another component")) throw error;
+      const message = `${error.message}, whose digest is ${digest}`;
+      throw new TenonError(error.code, message, "--against compares the recording with another build");
+    });
   }
 
   /** Replays a recording in another build. */
@@ -92,9 +96,12 @@ export class Replayer {
   /**
    * Loads a component.
    *
-   * @throws TenonError when it cannot be loaded
+   * @throws TenonError `USAGE` when the file cannot be read, and the codes of the addon when it is no component
    */
   async load(file: string): Promise<void> {
+    await access(file, constants.R_OK).catch((error: unknown) => {
+      throw new TenonError("USAGE", `cannot read ${file}: ${systemReason(error)}`);
+    });
     await this.#loaded(file);
   }
 

@@ -54,6 +54,19 @@ export async function tapeFiles(path: string): Promise<string[]> {
 }
 
 /**
+ * The recording of a request in a folder.
+ *
+ * @throws TenonError `USAGE` when the folder cannot be read
+ */
+export async function tapeOf(requestId: string, folder: string): Promise<string | undefined> {
+  for (const file of await tapeFiles(folder)) {
+    const head = await headIn(file);
+    if (!("failure" in head) && head.requestId === requestId) return file;
+  }
+  return undefined;
+}
+
+/**
  * Reads a recording, which may be a stranger's: no more than one may have, and nothing that never ends.
  *
  * @throws TenonError `USAGE` when the file cannot be read
