@@ -23,16 +23,16 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
-import { parseArgs } from "node:util";
 import { conditions, record } from "../bench/results.mjs";
 import { builtAddon, inspect } from "./cross/inspect.mjs";
 import { addonOf, hostTarget, serverOf, suffixOf, targets } from "./cross/targets.mjs";
 import { publishedName } from "./names.mjs";
 import { pack } from "./packed.mjs";
 import { fail, root, run, say, setUp, started } from "./setup.mjs";
+import { argumentsOf } from "./usage.mjs";
 import { releasable } from "./version.mjs";
 
-const { values } = parseArgs({
+const { values } = argumentsOf(import.meta.url, {
   options: {
     dist: { type: "boolean", default: false },
     built: { type: "boolean", default: false },

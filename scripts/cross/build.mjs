@@ -11,13 +11,13 @@ import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { fail, root, run, say } from "../setup.mjs";
+import { argumentsOf } from "../usage.mjs";
 import { inspect } from "./inspect.mjs";
-import { addonOf, packageOf, serverOf, targets } from "./targets.mjs";
+import { addonOf, checkTargets, packageOf, serverOf, targets } from "./targets.mjs";
 import { python, rust, tools, zig } from "./tools.mjs";
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = argumentsOf(import.meta.url, {
   options: {
     profile: { type: "string", default: "dist" },
     command: { type: "string", default: "build" },
@@ -29,8 +29,9 @@ const { values, positionals } = parseArgs({
 const given = process.argv.slice(2);
 const rest = given.includes("--") ? given.slice(given.indexOf("--") + 1) : [];
 const wanted = positionals.slice(0, positionals.length - rest.length);
-if (wanted.length === 0) fail(`name a target: ${Object.keys(targets).join(", ")}`);
-for (const name of wanted) if (!(name in targets)) fail(`${name} must be one of ${Object.keys(targets).join(", ")}`);
+checkTargets(wanted);
+for (const [option, all] of Object.entries({ profile: ["dist", "dev"], command: ["build", "check", "clippy"] }))
+  if (!all.includes(values[option])) fail(`--${option} must be one of ${all.join(", ")}`);
 
 const compiled = resolve(process.env.CARGO_TARGET_DIR ?? join(root, "target/cross"));
 const cargoHome = process.env.CARGO_HOME ?? join(homedir(), ".cargo");

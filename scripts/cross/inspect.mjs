@@ -5,13 +5,14 @@
 // A file for Linux needs no symbol of glibc after 2.28 and no library but the C library's; a file for musl none of glibc's. A file for macOS
 // runs on version 11, is signed and needs the system's libraries alone, and so does one for Windows. No file has a path of this machine in it.
 import { execFileSync } from "node:child_process";
-import { readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { fail, root } from "../setup.mjs";
+import { argumentsOf } from "../usage.mjs";
 import { OLDEST } from "./darwin.mjs";
-import { addonOf, packageOf, targets } from "./targets.mjs";
+import { addonOf, checkTargets, packageOf, targets } from "./targets.mjs";
 
 /** The oldest glibc: Debian 10, RHEL 8. */
 const GLIBC = [2, 28];
@@ -24,11 +25,12 @@ export const builtAddon = (name) => join(root, packageOf(name), addonOf(name));
 /** Refuses a file that does not hold what its target promises. Returns figures: `{ bytes, glibc }`. */
 export function inspect(name, file = builtAddon(name)) {
   const target = targets[name];
+  if (!existsSync(file)) fail(`${name} must be built first: node scripts/cross/build.mjs ${name}`);
   refusePaths(file);
   const figures = { bytes: statSync(file).size };
   if (target.os === "darwin") return { ...figures, ...inspectMacos(file) };
   if (target.os === "win32") return { ...figures, ...inspectWindows(file) };
-  const read = (...args) => execFileSync("readelf", [...args, "-W", file], { encoding: "utf8", maxBuffer: 1 << 28 });
+  const read = (...args) => output("readelf", "binutils", [...args, "-W", file]);
   const expect = (holds, what) => holds || fail(`${file} must ${what}`);
   expect(read("-h").includes(machines[target.cpu]), `be for ${target.cpu}`);
 
@@ -89,7 +91,17 @@ function inspectWindows(file) {
 }
 
 function dump(...args) {
-  return execFileSync("/usr/bin/llvm-objdump-19", args, { encoding: "utf8", maxBuffer: 1 << 28 });
+  return output("/usr/bin/llvm-objdump-19", "llvm-19", args);
+}
+
+/** The output of a program, which one of Debian's packages has. */
+function output(program, debian, args) {
+  try {
+    return execFileSync(program, args, { encoding: "utf8", maxBuffer: 1 << 28 });
+  } catch (error) {
+    if (error.code === "ENOENT") fail(`${program} is not installed: apt-get install ${debian}`);
+    throw error;
+  }
 }
 
 /** Refuses a file that has a path of this machine in it: it would differ on the next one. */
@@ -101,5 +113,8 @@ function refusePaths(file) {
       fail(`${file} must not have a path of this machine in it: ${folder}`);
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1]).href)
-  for (const name of process.argv.slice(2)) console.log(name, JSON.stringify(inspect(name)));
+if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const { positionals } = argumentsOf(import.meta.url, { allowPositionals: true });
+  checkTargets(positionals);
+  for (const name of positionals) console.log(name, JSON.stringify(inspect(name)));
+}

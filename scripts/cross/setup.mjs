@@ -4,16 +4,16 @@
 //
 // The other scripts prepare what they need themselves.
 import { execFileSync, spawnSync } from "node:child_process";
-import { fail } from "../setup.mjs";
-import { targets } from "./targets.mjs";
+import { argumentsOf } from "../usage.mjs";
+import { checkTargets, targets } from "./targets.mjs";
 import { tools, zig } from "./tools.mjs";
 
 /** Debian's packages that have to be installed, because they do not work from another folder. */
 const packages = ["rustc-web", "cargo-web", "rust-web-src", "rust-web-clippy", "python3-venv", "llvm-19"];
 
-const given = process.argv.slice(2);
-for (const name of given) if (!(name in targets)) fail(`${name} must be one of ${Object.keys(targets).join(", ")}`);
-const wanted = given.length > 0 ? given : Object.keys(targets);
+const { positionals } = argumentsOf(import.meta.url, { allowPositionals: true });
+const wanted = positionals.length > 0 ? positionals : Object.keys(targets);
+checkTargets(wanted);
 
 const families = new Map();
 for (const { family } of wanted.map((name) => targets[name])) families.set(family, await import(`./${family}.mjs`));

@@ -1,4 +1,5 @@
 // The systems that Tenon is built for: one row for each, read by every script about platforms.
+import { fail } from "../setup.mjs";
 
 /**
  * - `rust`: the target's name for rustc.
@@ -66,6 +67,13 @@ export const targets = {
     family: "windows",
   },
 };
+
+/** Ends this process unless there are names, and each is a target. */
+export function checkTargets(names) {
+  const all = Object.keys(targets).join(", ");
+  if (names.length === 0) fail(`name a target: ${all}`);
+  for (const name of names) if (!Object.hasOwn(targets, name)) fail(`${name} must be one of ${all}`);
+}
 
 /** The end of the names of a target's addon and package. Node for Windows is MSVC's, and napi-rs' loader asks for addons by that name. */
 export const suffixOf = (target) => (targets[target].os === "win32" ? `${target}-msvc` : target);

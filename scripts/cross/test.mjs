@@ -11,18 +11,18 @@
 // Components are built on this machine, and so is machine code of the engine: both are the same for every system.
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { parseArgs } from "node:util";
 import { publishedName } from "../names.mjs";
 import { pack } from "../packed.mjs";
 import { fail, root, run, say, setUp } from "../setup.mjs";
 import { addNotices, notices } from "../third-party.mjs";
+import { argumentsOf } from "../usage.mjs";
 import { releasable } from "../version.mjs";
 import { builtAddon, inspect } from "./inspect.mjs";
 import { building, running, suites } from "./suites.mjs";
-import { addonOf, crates, serverOf, suffixOf, targets } from "./targets.mjs";
+import { addonOf, checkTargets, crates, serverOf, suffixOf, targets } from "./targets.mjs";
 
 const parts = { load, install, image, units, suites: endToEnd, isolation };
-const { values, positionals } = parseArgs({
+const { values, positionals } = argumentsOf(import.meta.url, {
   options: {
     only: { type: "string", default: Object.keys(parts).join(",") },
     suites: { type: "string", default: suites.join(",") },
@@ -34,10 +34,10 @@ const chosen = values.only.split(",");
 for (const part of chosen) if (!(part in parts)) fail(`${part} must be one of ${Object.keys(parts).join(", ")}`);
 const wanted = values.suites.split(",");
 for (const suite of wanted) if (!suites.includes(suite)) fail(`${suite} must be one of ${suites.join(", ")}`);
-if (positionals.length === 0) fail(`name a target: ${Object.keys(targets).join(", ")}`);
+checkTargets(positionals);
 
 for (const name of positionals) {
-  const target = targets[name] ?? fail(`${name} must be one of ${Object.keys(targets).join(", ")}`);
+  const target = targets[name];
   const { machine } = await import(`./${target.family}.mjs`);
   if (machine === undefined) fail(`nothing here runs ${name}`);
   const here = await machine(name, values.node);
@@ -56,7 +56,6 @@ function must(here, program, args, options) {
 }
 
 function load(name, _target, here) {
-  if (!existsSync(builtAddon(name))) fail(`${name} must be built first: node scripts/cross/build.mjs ${name}`);
   console.log(JSON.stringify(inspect(name)));
   const program = `
     const { engineRevision, engineFunctions } = require("./bindings/index.js");

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { fail, say } from "../setup.mjs";
+import { fail, run, say } from "../setup.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 
@@ -45,9 +45,9 @@ export async function zig() {
   if (existsSync(note) && readFileSync(note, "utf8") === recipe) return;
   // An environment has its own path in its programs, so it cannot be renamed.
   say("Preparing python");
-  execFileSync("python3", ["-m", "venv", "--clear", place], { stdio: "inherit" });
+  run("python3", ["-m", "venv", "--clear", place]);
   const arguments_ = ["install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:", "--no-deps"];
-  execFileSync(join(python, "pip"), [...arguments_, "--require-hashes", "-r", pinned], { stdio: "inherit" });
+  run(join(python, "pip"), [...arguments_, "--require-hashes", "-r", pinned]);
   writeFileSync(note, recipe);
 }
 
@@ -56,13 +56,7 @@ export async function wheel(name, version, platform) {
   await zig();
   return cached(`wheels/${name}-${version}-${platform}`, "2", (folder) => {
     const arguments_ = ["download", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:"];
-    execFileSync(
-      join(python, "pip"),
-      [...arguments_, "--platform", platform, "--dest", folder, `${name}==${version}`],
-      {
-        stdio: "inherit",
-      },
-    );
+    run(join(python, "pip"), [...arguments_, "--platform", platform, "--dest", folder, `${name}==${version}`]);
     const [file] = readdirSync(folder);
     execFileSync("python3", ["-m", "zipfile", "-e", join(folder, file), folder]);
     rmSync(join(folder, file));
@@ -79,7 +73,7 @@ export async function debian(name, { suite = "bookworm", architecture = "amd64",
   return cached(name, JSON.stringify([suite, architecture, packages]), (folder) => {
     const options = aptOptions(suite);
     const names = packages.map((each) => `${each}:${architecture}`);
-    execFileSync("apt-get", [...options, "download", "-qq", ...names], { cwd: folder, stdio: "inherit" });
+    run("apt-get", [...options, "download", "-qq", ...names], { cwd: folder });
     for (const file of readdirSync(folder).filter((each) => each.endsWith(".deb"))) {
       execFileSync("dpkg-deb", ["-x", join(folder, file), folder], { stdio: "inherit" });
       rmSync(join(folder, file));
@@ -103,7 +97,7 @@ function aptOptions(suite) {
     for (const each of ["lists/partial", "cache/archives/partial"]) mkdirSync(join(state, each), { recursive: true });
     const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg";
     writeFileSync(join(state, "sources.list"), `deb [signed-by=${keyring}] ${debianMirror()} ${suite} main\n`);
-    execFileSync("apt-get", [...options, "update", "-qq"], { stdio: "inherit" });
+    run("apt-get", [...options, "update", "-qq"]);
     writeFileSync(join(state, "ready"), "");
   }
   return options;
