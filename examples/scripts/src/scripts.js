@@ -22,6 +22,7 @@ export class Scripts {
   }
 
   save(merchant, name, source) {
+    if (name.trim() === "") throw new RangeError("a script needs a name");
     const { scripts } = this.#of(merchant);
     scripts.set(name, { source, log: scripts.get(name)?.log ?? [] });
   }

@@ -45,7 +45,7 @@ export async function makeServer(runtime, shop = makeShop(), now = Date.now) {
       else json(200, await answer({ merchant: request.headers["x-merchant"] ?? "ada", body: await bodyOf(request) }));
     } catch (error) {
       const isTheirs = error instanceof SyntaxError || error instanceof RangeError;
-      json(isTheirs ? 400 : 500, { error: isTheirs ? "the request is invalid" : "the server has failed" });
+      json(isTheirs ? 400 : 500, { error: isTheirs ? error.message : "the server has failed" });
     }
   });
 }

@@ -72,6 +72,12 @@ test("a mistake is in the log with its line, and a loop ends", async () => {
   expect(await ends("mail.send({ to: 1 })")).toMatch(/^mail.send: /);
 });
 
+test("a script without a name and one that is too large are refused with the reason", async () => {
+  const save = (script) => api("bob", "PUT", "scripts", script);
+  expect(await save({ name: " ", source: "1" })).toEqual({ error: "a script needs a name" });
+  expect(await save({ name: "large", source: "1".repeat(70_000) })).toEqual({ error: "the body is too large" });
+});
+
 test("the scripts of a merchant have a budget, which a new minute fills", async () => {
   time = 60_000;
   await api("bob", "PUT", "scripts", { name: "wrong", source: "for (;;);" });
