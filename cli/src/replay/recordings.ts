@@ -30,7 +30,11 @@ async function configuredFolder(): Promise<Folder | undefined> {
 export async function folderOfProject(): Promise<Folder> {
   const configured = await configuredFolder();
   if (configured !== undefined) return configured;
-  throw new TenonError("USAGE", "the folder of recordings must be given", "or name it in tenon.toml: [record] folder");
+  throw new TenonError(
+    "USAGE",
+    "the folder of recordings must be given, because no tenon.toml names one",
+    "give its path, or set `folder` in [record] of the project's tenon.toml",
+  );
 }
 
 /** The path for an argument: a file or folder as it is, and the id of a request as the project's recording of it. */
