@@ -74,7 +74,8 @@ async function show(path: string | undefined, options: Options): Promise<void> {
   if (files.length === 1 && files[0] === at) {
     const view = viewOf(await tapeBytes(at), at);
     if (options.json) return print(view);
-    process.stdout.write(`${viewLines(view, options.full).join("\n")}\n`);
+    const { withPlaces } = await import("../replay/places.ts");
+    process.stdout.write(`${viewLines(await withPlaces(view), options.full).join("\n")}\n`);
     return;
   }
   if (files.length === 0) terminalFor(options).note("Show", `no recordings in ${at}`);

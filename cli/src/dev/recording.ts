@@ -1,5 +1,6 @@
 /** The recording of `tenon dev --recording`, which each build is compared with. */
 import { failureToTell } from "../errors.ts";
+import { withPlaces } from "../replay/places.ts";
 import { Replayer } from "../replay/replayer.ts";
 import { type TapeView, tapeBytes, viewOf } from "../replay/tapes.ts";
 import { type Compared, recordingPage } from "./recording-page.ts";
@@ -11,15 +12,16 @@ export class DevRecording {
   readonly #view: TapeView;
   #compared: Compared | undefined;
 
-  private constructor(file: string, bytes: Buffer) {
+  private constructor(file: string, bytes: Buffer, view: TapeView) {
     this.#file = file;
     this.#bytes = bytes;
-    this.#view = viewOf(bytes, file);
+    this.#view = view;
   }
 
   /** @throws TenonError `USAGE` when the file is no recording */
   static async open(file: string): Promise<DevRecording> {
-    return new DevRecording(file, await tapeBytes(file));
+    const bytes = await tapeBytes(file);
+    return new DevRecording(file, bytes, await withPlaces(viewOf(bytes, file)));
   }
 
   /** The module that was recorded. */

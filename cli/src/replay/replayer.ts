@@ -1,12 +1,11 @@
 /** Replays of recordings: in the component of their digest, or in another build of it. */
-import { createHash } from "node:crypto";
-import { access, constants, readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { access, constants } from "node:fs/promises";
 import type { Runtime as NativeRuntime } from "@tenon/native";
 import { defaultCacheFolder } from "../cache-folder.ts";
 import { systemReason, TenonError } from "../errors.ts";
 import { compilerCommand, fromNative, native } from "../native.ts";
 import { findProject } from "../project/project.ts";
+import { componentsOf } from "./components.ts";
 
 /** The first difference between a recording and its replay. */
 export interface Difference {
@@ -141,19 +140,4 @@ function load(path: string): Promise<NativeRuntime> {
       ...(compiler === undefined ? {} : { compiler }),
     }),
   );
-}
-
-async function componentsOf(folder: string): Promise<ReadonlyMap<string, string>> {
-  const found = new Map<string, string>();
-  for (const below of ["dist", "modules"]) {
-    const names = await readdir(join(folder, below)).catch(() => []);
-    for (const each of names.filter((each) => each.endsWith(".wasm"))) {
-      const file = join(folder, below, each);
-      const bytes = await readFile(file).catch((error: unknown) => {
-        throw new TenonError("USAGE", `cannot read ${file}: ${systemReason(error)}`);
-      });
-      found.set(createHash("sha256").update(bytes).digest("hex"), file);
-    }
-  }
-  return found;
 }
