@@ -145,17 +145,30 @@ for (const { name, bytes } of images) console.error(`the image for ${name}: ${me
 if (values.record) record("release-check", measured);
 else console.log(measured);
 const over = [
-  ...(values.dist || values.built ? ["serving", "building"].filter((what) => report[what].megabytes > most[what]) : []),
+  ...(values.dist || values.built
+    ? ["serving", "building"]
+        .filter((what) => report[what].megabytes > most[what])
+        .map((what) => `${what} installs ${report[what].megabytes} MB (limit ${most[what]})`)
+    : []),
   ...(values.dist
     ? [
-        ...inspected.filter(({ bytes }) => bytes > most.addon * 1e6).map(({ name }) => `the addon for ${name}`),
-        ...images.filter(({ bytes }) => bytes > most.image * 1e6).map(({ name }) => `the image for ${name}`),
+        ...inspected
+          .filter(({ bytes }) => bytes > most.addon * 1e6)
+          .map(({ name, bytes }) => `the addon for ${name} has ${megabytes(bytes)} MB (limit ${most.addon})`),
+        ...images
+          .filter(({ bytes }) => bytes > most.image * 1e6)
+          .map(({ name, bytes }) => `the image for ${name} has ${megabytes(bytes)} MB (limit ${most.image})`),
       ]
     : []),
-  ...(report.firstBuildMs > longest.build ? ["the first build"] : []),
-  ...(report.firstStartMs > longest.start ? ["the first start"] : []),
+  ...(report.firstBuildMs > longest.build
+    ? [`the first build took ${report.firstBuildMs} ms (limit ${longest.build})`]
+    : []),
+  ...(report.firstStartMs > longest.start
+    ? [`the first start took ${report.firstStartMs} ms (limit ${longest.start})`]
+    : []),
 ];
-if (over.length > 0) fail(`too much: ${over.join("; ")}`);
+if (values.keep) console.error(`the files: ${packed}`);
+if (over.length > 0) fail(`${over.join("; ")}; on a busy machine run it again`);
 
 /** Builds the addon of this platform with the command of the release workflow, which needs Linux. */
 function buildAsReleased() {

@@ -47,3 +47,14 @@ test("a context executes code with its bindings, until it is disposed of", async
   await context.dispose();
   await expect(context.execute("1")).rejects.toMatchObject({ code: "REQUEST" });
 });
+
+test("the lower of two limits holds, and a wrong one is refused at once", async () => {
+  const limits = { memoryBytes: 16 << 20, wallMs: 200 };
+  const context = await createSandboxDriver(runtime, limits).createContext({ bindings: {}, memoryLimit: 64 });
+  expect(await context.execute("new Uint8Array(20 << 20)")).toMatchObject({ error: { code: "memoryBytes" } });
+  expect(await context.execute("await new Promise((r) => setTimeout(r, 20_000))")).toMatchObject({
+    error: { code: "wallMs" },
+  });
+  await context.dispose();
+  expect(() => createSandboxDriver(runtime, { cpu: 5 } as never)).toThrow("unknown limit `limits.cpu`");
+});

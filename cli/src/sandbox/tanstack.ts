@@ -3,6 +3,7 @@
  * `createCodeMode({ tools, driver: createSandboxDriver(runtime) })`.
  */
 import type { Runtime } from "../embed/runtime.ts";
+import { refuseWrongSandbox } from "./check-options.ts";
 import { evaluateCode } from "./function-body.ts";
 import type { SandboxLimits } from "./limits.ts";
 import { type AnyTool, tool } from "./tool.ts";
@@ -44,8 +45,14 @@ export interface IsolateDriver {
   readonly createContext: (config: IsolateConfig) => Promise<IsolateContext>;
 }
 
-/** Makes a driver. `limits` hold besides the timeout and the memory that the package asks for. */
+/**
+ * Makes a driver. `limits` hold besides the timeout and the memory that the package asks for: the lower ones do.
+ *
+ * @throws TenonError `CONFIG` when a limit is wrong
+ */
 export function createSandboxDriver(runtime: Runtime, limits: SandboxLimits = {}): IsolateDriver {
+  refuseWrongSandbox({ limits });
+  const { wallMs = Number.POSITIVE_INFINITY, memoryBytes = Number.POSITIVE_INFINITY } = limits;
   return {
     createContext: async ({ bindings, timeout = 30_000, memoryLimit = 128 }) => {
       const entries = byIdentifier(bindings).map(([name, { description, execute }]): [string, AnyTool] => {
@@ -54,7 +61,11 @@ export function createSandboxDriver(runtime: Runtime, limits: SandboxLimits = {}
       });
       const sandbox = await runtime.sandbox({
         tools: Object.fromEntries(entries),
-        limits: { ...limits, wallMs: timeout, memoryBytes: memoryLimit * 2 ** 20 },
+        limits: {
+          ...limits,
+          wallMs: Math.min(wallMs, timeout),
+          memoryBytes: Math.min(memoryBytes, memoryLimit * 2 ** 20),
+        },
       });
       return {
         execute: async <T>(code: string): Promise<ExecutionResult<T>> => {
