@@ -6,16 +6,20 @@ interface Place {
   readonly column: number;
 }
 
-/** The most characters of a source in which an import is looked for, because the event loop waits meanwhile. */
-const MOST = 200_000;
+/**
+ * The most characters of a source and of a message. The event loop waits for the search, and a script chooses both: a long name that contains
+ * its own beginning again and again would take their product.
+ */
+const MOST = { source: 200_000, message: 500 };
 
 const refused = /^"(.+)" cannot be imported: |^Could not find export '.*' in module '(.+)'$/s;
 
 /** Returns the place of the import that a message of the engine refuses; undefined unless one text of the source looks like it. */
 export function importPlace(source: string, message: string): Place | undefined {
+  if (source.length > MOST.source || message.length > MOST.message) return undefined;
   const [, unknown, lacking] = refused.exec(message) ?? [];
   const name = unknown ?? lacking;
-  if (name === undefined || source.length > MOST) return undefined;
+  if (name === undefined) return undefined;
   const literal = name.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
   const found = [...source.matchAll(new RegExp(`\\b(?:from|import)\\s*(["'])${literal}\\1`, "g"))];
   const [first] = found;
