@@ -5,21 +5,42 @@ import { findProject } from "../project/project.ts";
 import { componentsOf } from "./components.ts";
 import type { TapeView } from "./tapes.ts";
 
-/** The longest line of a log whose places are mapped. A stranger's recording may have lines of any length. */
-const MOST = 2_000;
+/** The most frames that are mapped, and characters of one: a stranger's recording may have any number of any length. */
+const MOST = { frames: 1_000, characters: 500 };
 
 /** Maps the stacks by the source map of the project's component with the recorded digest. Without one, the recording stays as it is. */
 export async function withPlaces(view: TapeView): Promise<TapeView> {
-  const map = await sourceMapOf(view.component);
-  if (map === undefined) return view;
-  const mapped = (text: string) =>
-    text.split("\n").every(({ length }) => length <= MOST) ? mapStack(text, map) : text;
-  const events = view.events.map(({ kind, text, full }) =>
-    kind === "log"
-      ? { kind, text: mapped(text), ...(full === undefined ? {} : { full: mapped(full) }) }
-      : { kind, text, ...(full === undefined ? {} : { full }) },
-  );
+  const frames = framesOf(view);
+  const map = frames.length === 0 ? undefined : await sourceMapOf(view.component);
+  return map === undefined ? view : mapped(view, frames, map);
+}
+
+/** Replaces the frames of a log by those of the sources. */
+export function mapped(view: TapeView, frames: readonly string[], map: RawSourceMap): TapeView {
+  const places = mapStack(frames.join("\n"), { sources: map.sources, mappings: map.mappings }).split("\n");
+  const placeOf = new Map(frames.map((frame, at) => [frame, places[at] ?? frame]));
+  const within = (text: string) =>
+    text
+      .split("\n")
+      .map((line) => placeOf.get(line) ?? line)
+      .join("\n");
+  const events = view.events.map((event) => {
+    if (event.kind !== "log") return event;
+    const { full } = event;
+    return { ...event, text: within(event.text), ...(full === undefined ? {} : { full: within(full) }) };
+  });
   return { ...view, events };
+}
+
+/** The different frames in a recording's log. */
+export function framesOf({ events }: TapeView): string[] {
+  const frames = new Set<string>();
+  for (const { kind, text, full = text } of events) {
+    if (kind !== "log") continue;
+    for (const line of full.split("\n"))
+      if (line.startsWith("    at ") && line.length <= MOST.characters && frames.size < MOST.frames) frames.add(line);
+  }
+  return [...frames];
 }
 
 async function sourceMapOf(digest: string): Promise<RawSourceMap | undefined> {
@@ -27,8 +48,7 @@ async function sourceMapOf(digest: string): Promise<RawSourceMap | undefined> {
   const component = project && (await componentsOf(project.folder)).get(digest);
   if (component === undefined) return undefined;
   try {
-    const { sources, mappings } = JSON.parse(await readFile(`${component}.map`, "utf8")) as RawSourceMap;
-    return { sources, mappings };
+    return JSON.parse(await readFile(`${component}.map`, "utf8")) as RawSourceMap;
   } catch {
     // A component of another machine may come without its map.
     return undefined;
