@@ -10,10 +10,10 @@ import { Agent, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { parseArgs } from "node:util";
 import { isStale, root, run, say, setUp } from "./setup.mjs";
+import { argumentsOf } from "./usage.mjs";
 
-const { values } = parseArgs({
+const { values } = argumentsOf(import.meta.url, {
   options: {
     requests: { type: "string", default: "100000" },
     changes: { type: "string", default: "100" },

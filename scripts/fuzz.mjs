@@ -8,13 +8,13 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { fail, root, run, say } from "./setup.mjs";
+import { argumentsOf } from "./usage.mjs";
 
 const inRust = ["configuration", "loading", "headers", "tapes"];
 const inTypeScript = ["toml"];
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = argumentsOf(import.meta.url, {
   allowPositionals: true,
   options: {
     seconds: { type: "string", default: "20" },

@@ -12,11 +12,11 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { fail, isStale, root, run, say, setUp } from "./setup.mjs";
+import { argumentsOf } from "./usage.mjs";
 
 const conditions = ["none", "no-scan", "pressure", "fork"];
-const { values } = parseArgs({
+const { values } = argumentsOf(import.meta.url, {
   options: {
     requests: { type: "string", default: "10000" },
     condition: { type: "string", default: "none" },

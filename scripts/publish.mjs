@@ -9,15 +9,15 @@
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { suffixOf, targets } from "./cross/targets.mjs";
 import { publishedName } from "./names.mjs";
 import { pack } from "./packed.mjs";
 import { fail, root, run, say } from "./setup.mjs";
 import { addNotices } from "./third-party.mjs";
+import { argumentsOf } from "./usage.mjs";
 import { releasable } from "./version.mjs";
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = argumentsOf(import.meta.url, {
   options: {
     "dry-run": { type: "boolean", default: false },
     notes: { type: "boolean", default: false },

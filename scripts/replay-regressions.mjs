@@ -4,15 +4,15 @@
 //   npm run build && node scripts/replay-regressions.mjs [--requests 300] [--seed 1] [--only "a lost await"] [--verbose]
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { report } from "../cli/dist/commands/replay.js";
 import { Replayer } from "../cli/dist/replay/replayer.js";
 import { record } from "./replay/record.mjs";
 import { refactorings, regressions } from "./replay/regressions.mjs";
 import { build, replace } from "./replay/server.mjs";
 import { fail, root, say } from "./setup.mjs";
+import { argumentsOf } from "./usage.mjs";
 
-const { values } = parseArgs({
+const { values } = argumentsOf(import.meta.url, {
   options: {
     requests: { type: "string", default: "300" },
     seed: { type: "string", default: "1" },

@@ -6,14 +6,14 @@
 import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
-import { parseArgs } from "node:util";
 import { record } from "./replay/record.mjs";
 import { sabotage } from "./replay/sabotage.mjs";
 import { build, tenon } from "./replay/server.mjs";
 import { randomOf } from "./sandbox-attack/grammar.mjs";
 import { fail, root, say } from "./setup.mjs";
+import { argumentsOf } from "./usage.mjs";
 
-const { values } = parseArgs({
+const { values } = argumentsOf(import.meta.url, {
   options: {
     requests: { type: "string", default: "400" },
     seed: { type: "string", default: "1" },

@@ -14,12 +14,12 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } fro
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { Runtime, tool } from "../cli/dist/index.js";
 import { programsOf, randomOf } from "./sandbox-attack/grammar.mjs";
 import { fail, say } from "./setup.mjs";
+import { argumentsOf } from "./usage.mjs";
 
-const { values } = parseArgs({
+const { values } = argumentsOf(import.meta.url, {
   options: {
     programs: { type: "string", default: "3000" },
     seed: { type: "string", default: "1" },

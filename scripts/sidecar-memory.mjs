@@ -11,9 +11,9 @@ import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { parseArgs } from "node:util";
+import { argumentsOf } from "./usage.mjs";
 
-const { values } = parseArgs({ options: { cli: { type: "string" } } });
+const { values } = argumentsOf(import.meta.url, { options: { cli: { type: "string" } } });
 const cli = values.cli ?? new URL("../cli/bin/tenon.js", import.meta.url).pathname;
 const database = process.env.DATABASE_URL;
 const folder = mkdtempSync(join(tmpdir(), "tenon-memory-"));

@@ -5,10 +5,11 @@
 // It fails when the canary appears in a value or an error text, or when its table is read. It also fails when a
 // function of the owner is called, when `pg_sleep` sleeps, or when the schema has changed. `npm test` runs a short one.
 // With `--cli` the sidecar is another version's. A version that does not check the tree fails within seconds.
-import { parseArgs } from "node:util";
-import { run } from "./setup.mjs";
 
-const { values } = parseArgs({
+import { run } from "./setup.mjs";
+import { argumentsOf } from "./usage.mjs";
+
+const { values } = argumentsOf(import.meta.url, {
   options: {
     statements: { type: "string", default: "1000000" },
     seed: { type: "string" },
