@@ -1,5 +1,6 @@
 /** Sidecars that are slow, reset, lie about their length, or are in order, with short answers or one of 10 MB. */
 import { createServer, type Server, type Socket } from "node:net";
+import { freePort } from "../../testing/free-port.ts";
 
 const BIG = 10_000_000;
 const big = `HTTP/1.1 200 OK\r\ncontent-length: ${BIG}\r\n\r\n${"x".repeat(BIG)}`;
@@ -38,10 +39,7 @@ export async function startSidecars(): Promise<Sidecars> {
     servers.push(server);
     urls[name] = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
   }
-  const gone = createServer();
-  await new Promise<void>((resolve) => gone.listen(0, "127.0.0.1", resolve));
-  urls["away"] = `http://127.0.0.1:${(gone.address() as { port: number }).port}`;
-  await new Promise((resolve) => gone.close(resolve));
+  urls["away"] = `http://127.0.0.1:${await freePort()}`;
   const close = () => {
     for (const server of servers) server.close();
     for (const socket of open) socket.destroy();

@@ -3,6 +3,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { freePort } from "../../../testing/free-port.ts";
 import { version } from "../package.ts";
 import { requireProject } from "../project/project.ts";
 import { cacheCheck } from "./cache.ts";
@@ -84,8 +85,8 @@ test("the cache folder is made, measured, and refused where others may write to 
 
 test("a port is free, or taken, or cannot be listened on", async () => {
   const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
+  const port = await freePort();
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
   expect(await portCheck("port", "127.0.0.1", port, "do this")).toMatchObject({ state: "note", todo: "do this" });
   await new Promise((resolve) => server.close(resolve));
   expect(await portCheck("port", "127.0.0.1", port, "")).toEqual({

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { freePort } from "../../../testing/free-port.ts";
 import { get, HttpClientError, httpClient, ok, routes } from "../index.ts";
 import { testApp } from "../testing/index.ts";
 
@@ -133,11 +134,7 @@ describe("httpClient", () => {
   });
 
   it("says why there is no answer", async () => {
-    const closed = createServer();
-    await new Promise<void>((listening) => closed.listen(0, "127.0.0.1", listening));
-    const { port } = closed.address() as AddressInfo;
-    await new Promise((done) => closed.close(done));
-    expect(await codeOf(httpClient.get(`http://127.0.0.1:${port}/`))).toBe("refused");
+    expect(await codeOf(httpClient.get(`http://127.0.0.1:${await freePort()}/`))).toBe("refused");
     expect(await codeOf(httpClient.get("http://nowhere.invalid/"))).toBe("unreachable");
     expect(await codeOf(httpClient.get(`${base}/broken`))).toBe("unreachable");
   });

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Services } from "@tenon/native";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freePort } from "../../../testing/free-port.ts";
 import { environmentKey } from "../abi.ts";
 import {
   cache,
@@ -380,12 +381,7 @@ describe("a sidecar", () => {
   });
 
   it("that does not answer says why", async () => {
-    const { createServer } = await import("node:net");
-    const closed = createServer();
-    await new Promise<void>((resolve) => closed.listen(0, "127.0.0.1", resolve));
-    const { port } = closed.address() as { port: number };
-    await new Promise((resolve) => closed.close(resolve));
-    const refused = await failure(() => cache.get("a"), `http://127.0.0.1:${port}`);
+    const refused = await failure(() => cache.get("a"), `http://127.0.0.1:${await freePort()}`);
     expect(refused).toMatchObject({ code: "refused", sidecar: "cache" });
   });
 
