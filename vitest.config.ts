@@ -8,16 +8,19 @@ const root = fileURLToPath(new URL(".", import.meta.url));
 
 const reporters = ["default", new LeftOut()];
 
-const projects: TestProjectInlineConfiguration[] = [
+/** Times to wait for conditions on a machine that runs several files at once, unless a project has others. */
+const patience = { testTimeout: 30_000, hookTimeout: 60_000, expect: { poll: { timeout: 20_000 } } };
+
+const declared: TestProjectInlineConfiguration[] = [
   {
     test: { name: "sdk", root: "ts-sdk", include: ["src/**/*.test.ts", "test/**/*.test.ts"], testTimeout: 60_000 },
   },
-  { test: { name: "guest", root: "guest", include: ["src/**/*.test.ts"], testTimeout: 30_000 } },
+  { test: { name: "guest", root: "guest", include: ["src/**/*.test.ts"] } },
   { test: { name: "engine", root: "crates/engine", include: ["tests/**/*.test.ts"], testTimeout: 120_000 } },
   { test: { name: "bench", root: "bench", include: ["**/*.test.ts"] } },
-  { test: { name: "cli", root: "cli", include: ["src/**/*.test.ts"], testTimeout: 30_000 } },
+  { test: { name: "cli", root: "cli", include: ["src/**/*.test.ts"] } },
   // A realm of its own, as in Jest: what Node makes is of other classes than those that the tests see.
-  { test: { name: "realm", root: "cli/test/realm", include: ["*.test.ts"], pool: "vmThreads", testTimeout: 30_000 } },
+  { test: { name: "realm", root: "cli/test/realm", include: ["*.test.ts"], pool: "vmThreads" } },
   { test: { name: "testing", root: "testing", include: ["*.test.ts"], testTimeout: 60_000 } },
   {
     test: {
@@ -25,14 +28,13 @@ const projects: TestProjectInlineConfiguration[] = [
       root: "examples/compared",
       include: ["test/**/*.test.ts"],
       testTimeout: 60_000,
-      hookTimeout: 60_000,
     },
   },
   { test: { name: "hello", root: "examples/hello", include: ["test/**/*.test.ts"] } },
   { test: { name: "hono", root: "examples/hono-app", include: ["test/**/*.test.ts"] } },
-  { test: { name: "realworld", root: "examples/realworld", include: ["test/**/*.test.ts"], testTimeout: 30_000 } },
+  { test: { name: "realworld", root: "examples/realworld", include: ["test/**/*.test.ts"] } },
   { test: { name: "rest", root: "examples/rest", include: ["test/**/*.test.ts"] } },
-  { test: { name: "scripts", root: "examples/scripts", include: ["test/**/*.test.js"], testTimeout: 30_000 } },
+  { test: { name: "scripts", root: "examples/scripts", include: ["test/**/*.test.js"] } },
   { test: { name: "shop", root: "examples/shop", include: ["test/**/*.test.ts"] } },
   { plugins: [wasm()], test: { name: "wasm", root: "examples/wasm", include: ["test/**/*.test.ts"] } },
   { test: { name: "webhooks", root: "examples/webhooks", include: ["test/**/*.test.ts"] } },
@@ -64,6 +66,8 @@ const projects: TestProjectInlineConfiguration[] = [
     },
   },
 ];
+
+const projects = declared.map((project) => ({ ...project, test: { ...patience, ...project.test } }));
 
 /**
  * All TypeScript tests of the workspace, in one run. Vitest takes this file also where it is started in a folder below,

@@ -31,7 +31,7 @@ test.each(["src/handler.ts", "src/deep/a.ts", "src/new.ts", "tenon.toml", "modul
   "%s is told",
   async (file) => {
     await write(file);
-    await expect.poll(() => told, { timeout: 5000 }).toContain(file);
+    await expect.poll(() => told).toContain(file);
   },
 );
 
@@ -50,7 +50,7 @@ test("files that a build has read matter too, inside the project and beside it; 
     await write("src/dist/own.ts");
     await writeFile(beside, "1");
     const all = ["lib/text.ts", "node_modules/x/index.js", "src/dist/own.ts", "beside/text.ts"];
-    await expect.poll(() => told, { timeout: 5000 }).toEqual(expect.arrayContaining(all));
+    await expect.poll(() => told).toEqual(expect.arrayContaining(all));
     expect(told).not.toContain("notes.md");
     expect(told).not.toContain("node_modules/x/other.js");
   } finally {
@@ -63,12 +63,12 @@ test("a build that fails adds to the files of the build before; the next whole o
   watching.read([join(folder, "lib/other.ts")], Date.now(), false);
   await write("lib/other.ts");
   await write("lib/text.ts");
-  await expect.poll(() => told, { timeout: 5000 }).toEqual(expect.arrayContaining(["lib/text.ts", "lib/other.ts"]));
+  await expect.poll(() => told).toEqual(expect.arrayContaining(["lib/text.ts", "lib/other.ts"]));
   watching.read([join(folder, "lib/text.ts")], Date.now(), true);
   told.splice(0);
   await write("lib/other.ts");
   await write("lib/text.ts");
-  await expect.poll(() => told, { timeout: 5000 }).toContain("lib/text.ts");
+  await expect.poll(() => told).toContain("lib/text.ts");
   expect(told).not.toContain("lib/other.ts");
 });
 
@@ -77,11 +77,11 @@ test("an editor that writes beside and renames is one change; what it leaves lyi
   await write("src/.handler.ts.swp");
   await writeFile(join(folder, "src/.new"), "x");
   await rename(join(folder, "src/.new"), join(folder, "src/handler.ts"));
-  await expect.poll(() => told, { timeout: 5000 }).toContain("src/handler.ts");
+  await expect.poll(() => told).toContain("src/handler.ts");
   expect(told.some((each) => each.endsWith("~") || each.endsWith(".swp"))).toBe(false);
 });
 
 test("a file that goes is told", async () => {
   await rm(join(folder, "src/deep/a.ts"));
-  await expect.poll(() => told, { timeout: 5000 }).toContain("src/deep/a.ts");
+  await expect.poll(() => told).toContain("src/deep/a.ts");
 });

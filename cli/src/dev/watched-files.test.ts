@@ -96,7 +96,7 @@ test.each(Object.entries(cases))("%s", async (_, [path, ...steps]) => {
   for (const step of steps) {
     told.clear();
     step();
-    await expect.poll(() => [...told], { timeout: 5000 }).toContain(path);
+    await expect.poll(() => [...told]).toContain(path);
   }
 });
 
@@ -122,7 +122,7 @@ test("other files beside it are not told", async () => {
   write("lib/b.js");
   write("c.js");
   write("lib/a.js", "y");
-  await expect.poll(() => [...told], { timeout: 5000 }).toContain("lib/a.js");
+  await expect.poll(() => [...told]).toContain("lib/a.js");
   expect([...told]).toEqual(["lib/a.js"]);
 });
 

@@ -4,7 +4,7 @@
  */
 
 import { field, Type } from "@tenon/sdk";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { Runtime } from "../embed/runtime.ts";
 import { decode, decodeInSlices, InvalidValueError } from "./decode.ts";
 import { encode, encodeInSlices } from "./encode.ts";
@@ -240,7 +240,7 @@ test("a mistake in `onToolError` is a warning", async () => {
   });
   for (const name of ["sync", "later"])
     expect(await own.evaluate(`${name}()`)).toMatchObject({ error: { kind: "tool", message: `${name} failed` } });
-  await vi.waitFor(() => expect(warnings).toHaveLength(2));
+  await expect.poll(() => warnings).toHaveLength(2);
   process.off("warning", listen);
   expect(warnings).toEqual(["onToolError has failed: at once", "onToolError has failed: later"]);
 });

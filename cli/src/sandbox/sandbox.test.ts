@@ -433,10 +433,10 @@ describe("tools", () => {
     ended.length = 0;
     const controller = new AbortController();
     const aborted = sandbox.evaluate("await wait(60_000)", { signal: controller.signal });
-    await vi.waitFor(() => expect(running).toBe(1));
+    await expect.poll(() => running).toBe(1);
     controller.abort();
     expect(errorOf(await aborted)).toMatchObject({ kind: "aborted" });
-    await vi.waitFor(() => expect(ended).toEqual([true]));
+    await expect.poll(() => ended).toEqual([true]);
   });
 
   test("types() declares tools and input", async () => {

@@ -1,5 +1,5 @@
 /** `fetch` over calls of the host. */
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import type { CallOutcome, CallPiece, CallStreams, OutgoingCall } from "../../platform.ts";
 import { exchangeByCalls } from "./exchange-calls.ts";
 import { fetchWith } from "./fetch.ts";
@@ -148,7 +148,7 @@ it("ends a body that is a stream when nobody wants more of it", async () => {
   });
   const { fetch } = fetching(() => fine("early"), { write: () => undefined });
   const response = await fetch("http://a/", { method: "PUT", body, duplex: "half" });
-  await vi.waitUntil(() => cancelled.length > 0);
+  await expect.poll(() => cancelled.length).toBeGreaterThan(0);
   expect(await response.text()).toBe("early");
 });
 
@@ -237,7 +237,7 @@ it("ends the host's call when the signal aborts", async () => {
   const { fetch, calls, cancelled } = fetching(() => new Promise(() => {}));
   const controller = new AbortController();
   const pending = fetch("http://a/", { signal: controller.signal });
-  await vi.waitUntil(() => calls.length > 0);
+  await expect.poll(() => calls.length).toBeGreaterThan(0);
   controller.abort(new RangeError("why"));
   await expect(pending).rejects.toThrow(RangeError);
   expect(cancelled).toEqual([1]);
