@@ -16,7 +16,7 @@ async function developed(
   const port = await freePort();
   const cwd = await project(name, handler, `[server]\nport = ${port}\n`);
   const child = spawn(process.execPath, [tenon, "dev"], { cwd, stdio: ["ignore", "ignore", "pipe"] });
-  const exited = new Promise((resolve) => child.once("exit", resolve));
+  const exited = new Promise((resolve) => child.once("close", resolve));
   try {
     let said = "";
     child.stderr.on("data", (data) => {

@@ -85,7 +85,7 @@ export async function startTenon(
       output += data;
       if (output.includes("\n")) resolve((JSON.parse(output) as { url: string }).url);
     });
-    child.once("exit", (code) => reject(new Error(`tenon run ended with ${code}`)));
+    child.once("close", (code) => reject(new Error(`tenon run ended with ${code}`)));
   });
   const running = track(child);
   return { ...running, base: `${await withErrors(url, running.errors)}/run/${module}` };
@@ -121,7 +121,7 @@ export async function startJco(
 async function started(child: ChildProcess, base: string, stop?: () => void): Promise<Running> {
   const running = track(child, stop);
   const gone = new Promise<never>((_, reject) =>
-    child.once("exit", (code) => reject(new Error(`it ended with ${code}`))),
+    child.once("close", (code) => reject(new Error(`it ended with ${code}`))),
   );
   await withErrors(Promise.race([gone, answers(base)]), running.errors);
   return { ...running, base };
@@ -144,7 +144,8 @@ function track(child: ChildProcess, stop: () => void = () => child.kill("SIGTERM
   child.stderr?.on("data", (data) => {
     errors += data;
   });
-  const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  // Not "exit", because all output has to be read first.
+  const exited = new Promise<void>((resolve) => child.once("close", () => resolve()));
   return {
     process: child,
     errors: () => errors,
