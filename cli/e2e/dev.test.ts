@@ -82,8 +82,9 @@ test("edit, break, mend, and leave", { timeout: 600_000 }, async () => {
   // Mended: the page would reload.
   await writeFile(source, handler('"three"'));
   await until(base, "three", (answer) => expect(answer.status).toBe(200));
-  expect((await ask(base, "/", [["accept", "text/html"]])).status).toBe(200);
-  expect((await send(url, { path: "/_tenon/build" })).json()).not.toEqual(failed);
+  // The error page goes when the module has been replaced.
+  await expect.poll(async () => (await ask(base, "/", [["accept", "text/html"]])).status).toBe(200);
+  await expect.poll(async () => (await send(url, { path: "/_tenon/build" })).json()).not.toEqual(failed);
 
   // A top level that does not end: that is said, and the next save ends it.
   from = terminal.mark;

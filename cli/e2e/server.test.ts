@@ -182,7 +182,8 @@ test("it compiles, serves modules with a sidecar in its process, drains, and log
   expect(await ask(url, "/run/app/who")).toEqual(["server", secrets.APP_KEY.length]);
   expect(await ask(url, "/other/who")).toEqual(["other", secrets.APP_KEY.length]);
   expect([await ask(url, "/run/app/count"), await ask(url, "/run/app/count")]).toEqual([1, 2]);
-  expect(await ask(url, "/health")).toMatchObject({ status: "ok", sidecars: { cache: "up", queue: "up" } });
+  // A start does not wait for long to learn which sidecars are up.
+  await expect.poll(() => ask(url, "/health")).toMatchObject({ status: "ok", sidecars: { cache: "up", queue: "up" } });
   expect((await send(url, { path: "/ready" })).status).toBe(200);
   expect((await send(url, { path: "/metrics" })).status).toBe(404);
   expect((await send(`http://127.0.0.1:${port}`, { path: "/metrics" })).status).toBe(200);
@@ -211,8 +212,8 @@ test("it handles messages, runs jobs, and takes another configuration over witho
     body: '{ "messages": [{ "body": 1 }] }',
   });
   expect(sent.status).toBe(200);
-  await vi.waitFor(async () => expect(await ask("/run/app/mails")).toBe("1"), { timeout: 10_000 });
-  await vi.waitFor(async () => expect(Number(await ask("/run/app/nights"))).toBeGreaterThan(0), { timeout: 10_000 });
+  await vi.waitFor(async () => expect(await ask("/run/app/mails")).toBe("1"), { timeout: 30_000 });
+  await vi.waitFor(async () => expect(Number(await ask("/run/app/nights"))).toBeGreaterThan(0), { timeout: 30_000 });
 
   const text = await readFile(configuration(), "utf8");
   const statuses: number[] = [];
