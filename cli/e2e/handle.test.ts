@@ -121,8 +121,10 @@ describe.each(["http.js", "express.js", "fastify.js", "cluster.js"])("%s", (file
     log = "";
     // Its answer waits behind another one, and has no connection yet.
     const both = request("GET /run/hello/stalls HTTP/1.1") + request("GET /run/hello/endless HTTP/1.1");
-    await sending(both, (text, socket) => {
-      if (text.includes("before")) setTimeout(() => socket.destroy(), 100);
+    await sending(both, async (text, socket) => {
+      if (!text.includes("before")) return;
+      await expect.poll(() => log).toContain("start of endless");
+      socket.destroy();
     });
     await expect.poll(() => log).toContain("finally of endless");
   });

@@ -131,7 +131,7 @@ test("uploads that stall stay within max_buffered_bytes, and other clients are s
 });
 
 test("more requests than may run and wait, in one module; idle connections take no place", async () => {
-  const keys = "max_concurrent_per_module = 2\nmax_queued = 1\nqueue_timeout_ms = 300\nrequest_timeout_ms = 1500";
+  const keys = "max_concurrent_per_module = 2\nmax_queued = 1\nqueue_timeout_ms = 2000\nrequest_timeout_ms = 6000";
   const { base, hostname, port } = await served(keys);
   const idle = Array.from({ length: 20 }, () => connect(port, hostname));
   const ask = () => send(base, { path: "/run/faults/sleep" });

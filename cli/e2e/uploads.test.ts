@@ -115,7 +115,7 @@ describeEach("uploads to a Hono app on $name", servers, (kind) => {
   test("a client that goes away breaks the body off", async () => {
     const outgoing = upload(server.base, "/upload/broken");
     outgoing.write(piece);
-    await sleep(200);
+    await expect.poll(() => server.errors()).toContain("the upload begins");
     outgoing.destroy();
     await expect.poll(() => server.errors()).toContain("the upload broke off");
     expect(JSON.parse((await sendAll(server.base, "/upload/count", 16)).text).bytes).toBe(16 * piece.length);
@@ -125,7 +125,8 @@ describeEach("uploads to a Hono app on $name", servers, (kind) => {
 describe("uploads to tenon run", () => {
   let server: Running;
   beforeAll(async () => {
-    const limits = "max_upload_bytes = 1000000\nbody_timeout_ms = 2000\nmax_concurrent = 4\nmax_body_bytes = 500000\n";
+    const limits =
+      "max_upload_bytes = 1000000\nbody_timeout_ms = 3000\nqueue_timeout_ms = 300\nmax_concurrent = 4\nmax_body_bytes = 500000\n";
     server = await startTenon([bare], "fetch", await configured(limits));
   });
   afterAll(() => server?.stop());
@@ -156,7 +157,7 @@ describe("uploads to tenon run", () => {
     const outgoing = upload(server.base, "/upload/count");
     const answer = answered(outgoing);
     outgoing.write(piece);
-    await sleep(1500);
+    await sleep(2000);
     // Each piece begins the time anew.
     outgoing.write(piece);
     expect((await answer).statusCode).toBe(408);
