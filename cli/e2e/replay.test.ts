@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { Runtime } from "../src/embed/runtime.ts";
 import { send } from "./http.ts";
 import { echoProject, helloProject, type Running, startTenon, tenon } from "./servers.ts";
@@ -42,11 +42,9 @@ test("a request is recorded, shown, replayed, compared and exported", async () =
   const answer = await send(running.base, { path: "/run/app/hello/you?n=1", headers });
   expect(answer.status).toBe(200);
   const recordings = join(folder, "recordings");
-  const files = await vi.waitFor(async () => {
-    const found = (await readdir(recordings)).filter((name) => name.endsWith(".tape"));
-    expect(found).toHaveLength(1);
-    return found;
-  });
+  const tapes = async () => (await readdir(recordings)).filter((name) => name.endsWith(".tape"));
+  await expect.poll(tapes).toHaveLength(1);
+  const files = await tapes();
   const file = join(recordings, files[0] as string);
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   expect((await stat(recordings)).mode & 0o777).toBe(0o700);
@@ -189,7 +187,7 @@ test("a server that is killed leaves recordings that can be read", async () => {
   );
   // Recordings are written after the answers.
   const isWritten = async () => (await readdir(join(folder, "recordings"))).some((name) => name.endsWith(".tape"));
-  await vi.waitFor(async () => expect(await isWritten()).toBe(true), { interval: 1 });
+  await expect.poll(isWritten, { interval: 1 }).toBe(true);
   killed.process.kill("SIGKILL");
   await Promise.all(asking);
   const replayed = command("replay", "recordings", "--json");
