@@ -23,7 +23,7 @@ beforeAll(async () => {
 name = "faults"
 [server]
 request_timeout_ms = ${REQUEST_TIMEOUT}
-outbound_timeout_ms = 400
+outbound_timeout_ms = 1500
 breaker_failures = 1000
 max_concurrent = 16
 memory_limit_bytes = 134217728

@@ -176,7 +176,7 @@ describeEach("db.transaction on tenon run, $name, isolation $isolation", isolate
     await left;
     expect(await moved(ask, base, 1)).toEqual([200, (before[0] as number) - 1]);
     // It did not run into its time limit.
-    expect(await metric(/requests_total{module="bank",method="POST",status="499"} (\d+)/)).toBe(1);
+    await expect.poll(() => metric(/requests_total{module="bank",method="POST",status="499"} (\d+)/)).toBe(1);
   });
 });
 
