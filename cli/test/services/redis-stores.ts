@@ -34,7 +34,8 @@ export async function startSentinel(): Promise<SentinelStore> {
     `port ${sentinelPort}`,
     `dir ${directory}`,
     `sentinel monitor mymaster 127.0.0.1 ${port} 1`,
-    "sentinel down-after-milliseconds mymaster 300",
+    // On a busy machine a master that is up may not answer for a part of a second, and must stay the master.
+    "sentinel down-after-milliseconds mymaster 2000",
     "sentinel failover-timeout mymaster 2000",
   ];
   writeFileSync(file, `${settings.join("\n")}\n`);
@@ -128,7 +129,7 @@ export async function startCluster(): Promise<ClusterStore> {
 async function startNode(): Promise<Node & { readonly bus: number }> {
   const [port, bus] = [await freePort(), await freePort()];
   const more = ["--cluster-enabled", "yes", "--port", String(port), "--cluster-port", String(bus)];
-  const store = await runRedis(folder(), [...more, "--cluster-node-timeout", "2000"]);
+  const store = await runRedis(folder(), [...more, "--cluster-node-timeout", "5000"]);
   const id = (await redisCommand(store.socket, "CLUSTER MYID")).split("\r\n")[1] as string;
   return { ...store, port, bus, id };
 }

@@ -61,7 +61,7 @@ describeSql("SQL sessions: $name", ({ postgres, ask, run, query, execute }) => {
       return (await query(sql)).json.rows[0].n;
     };
     const left = new AbortController();
-    const json = { sql: "SELECT pg_backend_pid() AS pid, pg_sleep(2)" };
+    const json = { sql: "SELECT pg_backend_pid() AS pid, pg_sleep(8)" };
     const asked = ask("POST", "/sql/query", { json, signal: left.signal });
     await expect.poll(waiting).toBe(1);
     const find = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'PgSleep'";

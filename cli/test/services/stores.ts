@@ -117,7 +117,9 @@ export async function runRedis(directory: string, more: readonly string[]): Prom
       stdio: "ignore",
     },
   );
-  const failed = new Promise<never>((_, reject) => server.once("error", reject));
+  const failed = new Promise<never>((_, reject) => {
+    server.once("error", reject).once("exit", (code) => reject(new Error(`redis-server ended with ${code}`)));
+  });
   await Promise.race([failed, answers(socket)]);
   return {
     url: `unix://${socket}`,
