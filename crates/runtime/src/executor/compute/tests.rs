@@ -142,9 +142,9 @@ async fn modules_that_compute_share_the_threads_by_their_weights() {
             let computed = Arc::clone(computed);
             running.push(tokio::spawn(share.run(CLASS, async move {
                 loop {
-                    let began = Instant::now();
+                    let watch = Stopwatch::start(Duration::ZERO);
                     compute(Duration::from_millis(2));
-                    computed.fetch_add(nanos(began.elapsed()), Ordering::Relaxed);
+                    computed.fetch_add(nanos(watch.took()), Ordering::Relaxed);
                     tokio::task::yield_now().await;
                 }
             })));
