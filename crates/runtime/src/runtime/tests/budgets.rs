@@ -56,7 +56,7 @@ async fn each_request_is_told_with_its_use_while_somebody_listens() {
         assert!(runtime.metrics().contains(&format!("tenon_metered_out_bytes_total{{module=\"{module}\"}} 70000\n")));
         runtime.on_usage(None);
         send(&runtime, request("POST", &path, "after")).await;
-        runtime.settle().await;
+        until(|| runtime.shared.admission.idle().is_some()).await;
         assert!(told.lock().unwrap().is_empty());
         assert!(runtime.metrics().contains(&format!("tenon_metered_requests_total{{module=\"{module}\"}} 1\n")));
     }
@@ -111,7 +111,7 @@ async fn a_spent_budget_refuses_and_leaves_other_modules_alone() {
         let post = || request("POST", &format!("/run/{module}/"), vec![1; 100]);
         for _ in 0..3 {
             assert_eq!(send(&runtime, post()).await.status, 200, "{module}");
-            runtime.settle().await;
+            until(|| runtime.shared.admission.idle().is_some()).await;
         }
         let refused = send(&runtime, post()).await;
         assert_eq!(refused.status, 429);

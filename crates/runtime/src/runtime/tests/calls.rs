@@ -154,7 +154,7 @@ async fn a_call_that_fails_has_a_reason() {
     let outgoing = vec![b'x'; 1_001];
     let long = "x".repeat(1_024);
     let long = [("a", long.as_str())];
-    let soon = |url| Call { timeout_ms: 30, ..Call::get(url) };
+    let soon = |url| Call { timeout_ms: 300, ..Call::get(url) };
     let few = |url| Call { max_bytes: 9, ..Call::get(url) };
     let with = |headers| Call { headers, ..Call::get(&echo) };
     let by = |method| Call { method, ..Call::get(&echo) };
@@ -168,8 +168,8 @@ async fn a_call_that_fails_has_a_reason() {
         (Call::get("sidecar:/a"), REFUSED, "there is no such sidecar"),
         (Call::get("sidecar:db/a#b"), INVALID, "fragment"),
         (Call::get("sidecar:db/a b"), INVALID, "its URL must be valid"),
-        (soon(&hang), TIMEOUT, "db did not answer within 30 ms"),
-        (soon(&stall), TIMEOUT, "the response of db was not complete within 30 ms"),
+        (soon(&hang), TIMEOUT, "db did not answer within 300 ms"),
+        (soon(&stall), TIMEOUT, "the response of db was not complete within 300 ms"),
         (few(&ten), TOO_LARGE, "larger than 9 bytes (as the handler asked for)"),
         (few(&ten_pieces), TOO_LARGE, "larger than 9 bytes (as the handler asked for)"),
         (Call::get(&large), TOO_LARGE, "larger than 65536 bytes (max_hostcall_bytes)"),
@@ -380,7 +380,8 @@ async fn a_sidecar_at_a_socket_sees_transactions_end_and_recordings_have_the_cal
 
 #[tokio::test]
 async fn arguments_at_random_fail_in_the_guest_alone() {
-    let limits = Limits { max_hostcall_bytes: 64 * 1024, outbound_timeout_ms: 50, breaker_failures: 1_000, ..small() };
+    let limits =
+        Limits { max_hostcall_bytes: 64 * 1024, outbound_timeout_ms: 1_000, breaker_failures: 1_000, ..small() };
     let (runtime, _peer, url, _folder) = calling(limits, Isolation::Request).await;
     let (mut numbers, mut statuses) = (Numbers::new(9), HashSet::new());
     let echo = format!("{url}/echo");

@@ -18,7 +18,7 @@ async fn a_body_beyond_the_limit_is_413() {
 
 #[tokio::test]
 async fn a_guest_that_never_returns_is_504_and_leaves_its_place() {
-    let limits = Limits { request_timeout_ms: 100, ..small() };
+    let limits = Limits { request_timeout_ms: 250, ..small() };
     let spin = fixtures::spin();
     let (runtime, _folder) = runtime(
         &[("bare.wasm", spin.clone()), ("full.wasm", bridged(&spin)), ("echo.wasm", fixtures::echo(200))],

@@ -53,7 +53,7 @@ async fn an_instance_that_has_grown_or_idles_is_dropped() {
     assert_eq!(send(&runtime, request("POST", "/run/echo/", vec![1; 2 << 20])).await.status, 200);
     assert!(runtime.metrics().contains("tenon_instances_idle 0"));
 
-    let limits = Limits { idle_timeout_ms: 20, warm_instances: 0, ..small() };
+    let limits = Limits { idle_timeout_ms: 1_000, warm_instances: 0, ..small() };
     let (runtime, _folder) = shared(&[("echo.wasm", fixtures::echo(200))], limits).await;
     assert_eq!(get(&runtime, "/run/echo/").await.status, 200);
     assert!(runtime.metrics().contains("tenon_instances_idle 1"));

@@ -151,7 +151,7 @@ async fn an_answer_is_noted_at_its_end() {
 #[tokio::test]
 async fn an_answer_that_cannot_be_finished_breaks_off() {
     for isolation in BOTH {
-        let limits = Limits { request_timeout_ms: 200, max_response_bytes: 10, ..module_limits(14) };
+        let limits = Limits { request_timeout_ms: 1_000, max_response_bytes: 10, ..module_limits(14) };
         let (runtime, _folder) = streaming(isolation, limits).await;
         for (path, expected) in [("/t2", 2), ("/e2", 2), ("/w2", 2), ("/k2", 2), ("/p3", 2), ("/t0", 0)] {
             let (pieces, broken) = pieces(start(&runtime, path).await.into_body()).await;
@@ -174,7 +174,8 @@ async fn an_answer_that_cannot_be_finished_breaks_off() {
 /// A guest that computes is given some seconds to come to an end by itself. Then its instance is dropped.
 #[tokio::test]
 async fn a_guest_that_never_returns_loses_its_instance() {
-    let (runtime, _folder) = streaming(Isolation::Shared, Limits { request_timeout_ms: 50, ..module_limits(15) }).await;
+    let (runtime, _folder) =
+        streaming(Isolation::Shared, Limits { request_timeout_ms: 500, ..module_limits(15) }).await;
     assert_eq!(pieces(start(&runtime, "/s1").await.into_body()).await, (vec!["aaaa".to_string()], true));
     assert_eq!(running(&runtime), 1);
     at_rest(&runtime).await;

@@ -30,7 +30,7 @@ async fn recording(bytes: Vec<u8>, change: impl FnOnce(&mut RuntimeConfig)) -> (
 
 /// The bytes of all recordings.
 async fn files(runtime: &Runtime, folder: &Path) -> Vec<Vec<u8>> {
-    runtime.settle().await;
+    until(|| runtime.shared.admission.idle().is_some()).await;
     runtime.flush().await;
     let folder = TapeFolder::open(&folder.join("tapes"), u64::MAX, None).unwrap();
     folder.files().map(|file| folder.read(&file.name).unwrap()).collect()

@@ -102,7 +102,7 @@ async fn metrics_have_a_listener_of_their_own() {
 
 #[tokio::test]
 async fn closing_lets_running_requests_finish_within_their_time() {
-    let limits = Limits { request_timeout_ms: 150, ..limits() };
+    let limits = Limits { request_timeout_ms: 500, ..limits() };
     let (server, address, runtime, _folder) = server(&[("spin", tenon_fixtures::spin())], limits).await;
     let running = tokio::spawn(raw(address, "GET /run/spin/ HTTP/1.1\r\nhost: x\r\n\r\n"));
     while !runtime.metrics().contains("tenon_requests_running 1") {

@@ -90,16 +90,17 @@ async fn a_short_response_is_whole_when_its_head_is_taken() {
 
 #[tokio::test]
 async fn a_streamed_call_that_fails_has_a_reason() {
-    let limits = Limits { max_outbound_body_bytes: 1_000, outbound_timeout_ms: 300, breaker_failures: 100, ..small() };
+    let limits =
+        Limits { max_outbound_body_bytes: 1_000, outbound_timeout_ms: 1_000, breaker_failures: 100, ..small() };
     let (runtime, peer, url, _folder) = calling(limits, Isolation::Request).await;
     let [broken, stall, trickle, endless, echo, hang, mirror] =
         ["/broken", "/stall", "/trickle", "/endless", "/echo", "/hang", "/mirror"].map(|path| format!("{url}{path}"));
-    let soon = |url| Call { timeout_ms: 50, ..Call::get(url) };
+    let soon = |url| Call { timeout_ms: 300, ..Call::get(url) };
     for (call, reason, words) in [
         (Call::get(&broken), BROKEN, "the response of db broke off"),
-        (Call::get(&stall), TIMEOUT, "no data arrived for 300 ms"),
-        (soon(&stall), TIMEOUT, "not complete within 50 ms"),
-        (soon(&trickle), TIMEOUT, "not complete within 50 ms"),
+        (Call::get(&stall), TIMEOUT, "no data arrived for 1000 ms"),
+        (soon(&stall), TIMEOUT, "not complete within 300 ms"),
+        (soon(&trickle), TIMEOUT, "not complete within 300 ms"),
         (Call { max_bytes: 100_000, ..Call::get(&endless) }, TOO_LARGE, "larger than 100000 bytes"),
     ] {
         let mut script = Script::default();
@@ -120,7 +121,7 @@ async fn a_streamed_call_that_fails_has_a_reason() {
         (Call::get("http://10.0.0.1/"), 0, REFUSED, "10.0.0.1 is refused"),
         (Call::get("sidecar:gone/a"), 0, REFUSED, "gone cannot be reached"),
         (named, 0, INVALID, "content-length must not be set for a streamed body"),
-        (soon(&hang), 0, TIMEOUT, "db did not answer within 50 ms"),
+        (soon(&hang), 0, TIMEOUT, "db did not answer within 300 ms"),
         (post(&echo), 2, INVALID, "max_outbound_body_bytes"),
     ] {
         let mut script = Script::default();
@@ -160,7 +161,7 @@ async fn a_streamed_call_that_fails_has_a_reason() {
 
 #[tokio::test]
 async fn the_host_holds_little_of_a_body_that_nobody_takes() {
-    let limits = Limits { max_outbound_body_bytes: 4 << 30, request_timeout_ms: 500, ..small() };
+    let limits = Limits { max_outbound_body_bytes: 4 << 30, request_timeout_ms: 1_500, ..small() };
     let (runtime, peer, url, _folder) = calling(limits, Isolation::Request).await;
     let [endless, hang] = ["/endless", "/hang"].map(|path| format!("{url}{path}"));
     // A guest never reads. The sent bytes are in the buffers of the connection.
