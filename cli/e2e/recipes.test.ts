@@ -28,7 +28,7 @@ function run(command: string, args: string[], cwd = folder.folder): string {
 async function started(command: string, args: string[], port: number): Promise<string> {
   server = spawn(command, args, { cwd: folder.folder, stdio: "inherit" });
   const base = `http://127.0.0.1:${port}`;
-  await expect.poll(() => fetch(base).then(() => "serves", String), { timeout: 20_000 }).toBe("serves");
+  await expect.poll(() => fetch(base).then(() => "serves", String), { timeout: 60_000 }).toBe("serves");
   return base;
 }
 

@@ -9,7 +9,7 @@ const modules = [join(fetchProject, "dist/fetch.wasm"), join(helloProject, "dist
 
 let runtime: Runtime;
 beforeAll(async () => {
-  runtime = await Runtime.create({ modules, maxUploadBytes: 512 * MIB, bodyTimeoutMs: 500, logLevel: "off" });
+  runtime = await Runtime.create({ modules, maxUploadBytes: 512 * MIB, bodyTimeoutMs: 3000, logLevel: "off" });
 });
 afterAll(() => runtime.close());
 
