@@ -128,7 +128,7 @@ describe("a script's value", () => {
   test("an argument that is no value is named by its own path", async () => {
     await using sandbox = await made({ tools: { echo: tool({ run: (value) => value }) } });
     const message = (argument: string) => sandbox.evaluate(`echo(${argument}).catch((e) => e.message)`).then(resultOf);
-    expect(await message("{ a: [1, () => 1] }")).toBe(".a[1] is a function, which cannot leave the sandbox");
+    expect(await message("{ a: [1, () => 1] }")).toBe("the value.a[1] is a function, which cannot leave the sandbox");
     expect(await message("10n")).toBe("the value is a bigint, which cannot leave the sandbox");
   });
 
@@ -255,7 +255,7 @@ describe("a script's value", () => {
     ["Object.create({ inherited: 1 })", "an object with a prototype"],
   ])("%s does not leave a sandbox", async (source, text) => {
     await using sandbox = await made({ tools: { take: tool({ run: (value) => value }) } });
-    const message = `.a[0] is ${text}, which cannot leave the sandbox`;
+    const message = `the value.a[0] is ${text}, which cannot leave the sandbox`;
     expect(errorOf(await sandbox.evaluate(`({ a: [${source}] })`))).toMatchObject({ name: "DataCloneError", message });
     expect(resultOf(await sandbox.evaluate(`take({ a: [${source}] }).catch((e) => e.message)`))).toBe(message);
   });
@@ -274,6 +274,9 @@ describe("errors", () => {
     ["\n\nfunction f(a: string) { throw new Error(a) }\nf('x')", { kind: "thrown", line: 3, column: 31 }],
     ["throw null", { kind: "thrown", message: "null" }],
     ["throw { toString() { throw 1 } }", { kind: "thrown" }],
+    ["throw { code: 404, reason: ['no'] }", { kind: "thrown", message: '{"code":404,"reason":["no"]}' }],
+    ["const a = {}; a.a = a; throw a", { kind: "thrown", message: "[object Object]" }],
+    ["JSON.stringify = 5; throw { toJSON() { throw 1 } }", { kind: "thrown", message: "[object Object]" }],
     [
       "const é = '日本😀'; throw new Error('x')",
       { kind: "thrown", line: 1, column: 25, stack: expect.stringContaining("script.ts:1:25") },

@@ -3,6 +3,7 @@ import { className } from "tenon:engine";
 
 const { Error, RangeError, RegExp, String, Symbol, WeakSet } = globalThis;
 const { apply } = Reflect;
+const { stringify } = JSON;
 const instanceOf = (Function.prototype as unknown as Record<symbol, () => boolean>)[
   Symbol.hasInstance
 ] as () => boolean;
@@ -45,6 +46,18 @@ function text(value: unknown): string | undefined {
   }
 }
 
+/** The value that was thrown as text: a plain object as JSON, because its text has none of its members. */
+function shown(thrown: unknown): string | undefined {
+  const given = text(thrown);
+  if (given !== "[object Object]") return given;
+  try {
+    const json = stringify(thrown) as unknown;
+    return typeof json === "string" ? text(json) : given;
+  } catch {
+    return given;
+  }
+}
+
 /** A property of what was thrown, as text; undefined when it has none, or when reading it fails. */
 function property(thrown: unknown, name: string): string | undefined {
   try {
@@ -73,7 +86,7 @@ export function failureOf(thrown: unknown, isParsed: boolean): Failure {
   const isTools = isError && apply(has, ofTools, [thrown]);
   const name = isError ? property(thrown, "name") : undefined;
   const given = isError ? property(thrown, "message") : text(thrown);
-  const described = given ?? text(thrown) ?? "a value that cannot be shown";
+  const described = given ?? shown(thrown) ?? "a value that cannot be shown";
   // The engine names the module of a tool with its own prefix.
   const message = isParsed ? described : (apply(replace, described, ["module 'given:", "module '"]) as string);
   const whole = isError ? property(thrown, "stack") : undefined;

@@ -107,12 +107,12 @@ export function encode(value: unknown, most = Number.POSITIVE_INFINITY, before?:
   /** The place of the value that is written: names and indexes from the outermost one. */
   const path: (string | number)[] = [];
   const refuse = (kind: string, depth: number): never => {
-    let place = "";
+    let place = "the value";
     for (let index = 0; index < depth; index++) {
       const step = path[index];
       place += typeof step === "number" ? `[${step}]` : `.${step}`;
     }
-    throw new UncloneableError(`${place === "" ? "the value" : place} is ${kind}, which cannot leave the sandbox`);
+    throw new UncloneableError(`${place} is ${kind}, which cannot leave the sandbox`);
   };
   const write = (value: unknown, depth: number): unknown => {
     switch (typeof value) {
