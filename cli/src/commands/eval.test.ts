@@ -61,6 +61,9 @@ test("tenon eval fails with the place, the limit, or the wrong usage", { timeout
   const limited = run(["-e", "for (;;);", "--cpu-ms", "30"]);
   expect(limited).toMatchObject({ status: 1, stderr: expect.stringContaining("cpuMs: ") });
   expect(limited.stderr).toContain("hint: --cpu-ms <n> sets the limit, which is 1000 by default");
+  const long = run(["-", "--source-bytes", "5"], "1 + 1;");
+  expect(long).toMatchObject({ status: 1, stderr: expect.stringContaining("sourceBytes: ") });
+  expect(long.stderr).toContain("hint: --source-bytes <n> sets the limit, which is 1048576 by default");
   const refused = run(["-e", "await fetch('http://example.com')"]);
   expect(refused.stderr).toContain("hint: --allow http://example.com lets the script fetch from it");
   const imports = run(["-"], "\nimport fs from 'fs'");

@@ -18,6 +18,7 @@ const limits = {
   calls: ["--calls <n>", "outbound calls"],
   outputBytes: ["--output-bytes <n>", "size of the value"],
   logBytes: ["--log-bytes <n>", "size of the log"],
+  sourceBytes: ["--source-bytes <n>", "size of the script"],
   regexSteps: ["--regex-steps <n>", "steps of one run of a regular expression"],
 } as const;
 
