@@ -30,7 +30,7 @@ const { keys: recording } = sections.record;
 
 /** The checks of the options of recording. */
 const recordChecks: Readonly<Record<keyof RecordOptions, OptionCheck>> = {
-  folder: checkKind(recording.folder.kind),
+  folder: checkProblem((given) => recording.folder.problem?.(given)),
   share: checkKind(recording.share.kind),
   failures: checkKind(recording.failures.kind),
   slowMs: checkKind(recording.slow_ms.kind),
@@ -204,7 +204,10 @@ function checkModules(path: string, value: unknown): string[] {
 
 function checkModule(path: string, value: unknown): string[] {
   if (!isRecord(value)) return [`\`${path}\` must be an object of options, with \`source\` at least`];
-  const home = (name: string) => (Object.hasOwn(limits, snakeCase(name)) ? "one of its `limits`" : undefined);
+  const home = (name: string) => {
+    if (Object.hasOwn(budgetChecks, name)) return "a part of its `budget`";
+    return Object.hasOwn(limits, snakeCase(name)) ? "one of its `limits`" : undefined;
+  };
   const problems = problemsBelow(path, value, moduleChecks, home);
   if (value["source"] === undefined) problems.push(`\`${path}.source\` is missing: it must be ${whatSourcesAre}`);
   return problems;

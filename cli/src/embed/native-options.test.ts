@@ -94,6 +94,9 @@ const wrong: [unknown, string][] = [
     { modules: [], record: { folder: "a", max_bytes: 1 } },
     "record: unknown option `max_bytes`; did you mean `maxBytes`?",
   ],
+  [{ modules: [], record: { folder: "" } }, "`record.folder` must not be empty"],
+  [{ modules: [], record: { folder: 5 } }, "`record.folder` must be a string"],
+  [{ modules: { a: { source: "a", weight: 2 } } }, "unknown option `weight`; it is a part of its `budget`"],
   [{ modules: { a: { source: "a", maxBodyBytes: 1 } } }, "unknown option `maxBodyBytes`; it is one of its `limits`"],
   [{ modules: { a: { source: "a", limits: { maxQueued: 1 } } } }, "it is an option of `Runtime.create`"],
   [

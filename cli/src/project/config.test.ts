@@ -350,6 +350,8 @@ test("mistakes in [modules.<name>] are told with their place, and without the te
     ['host = "a:80"', "`modules.shop.host` must be a host name such as shop.example"],
     ['source = "oci://x"', "`modules.shop.source` is not a reference"],
     ["max_queued = 1", "unknown key `max_queued` in [modules.shop]; it is a key of [server]"],
+    ["weight = 2", "unknown key `weight` in [modules.shop]; it is a key of [modules.shop.budget]"],
+    ['allow = ["a"]', "unknown key `allow` in [modules.shop]; it is a key of [modules.shop.outbound]"],
     ['isolaton = "shared"', "did you mean `isolation`?"],
     ['outbund = { allow = ["a"] }', "did you mean `outbound`?"],
     ["request_timeout_ms = 0", "`modules.shop.request_timeout_ms` must be a whole number from 1 to 3600000"],

@@ -88,7 +88,7 @@ function readKnown(
   { keys }: Section,
   table: TomlEntries,
   report: Report,
-  within: readonly string[] = [],
+  within: TableSection["within"] = {},
 ): Record<string, unknown> {
   const values: Record<string, unknown> = {};
   for (const [key, definition] of Object.entries(keys)) {
@@ -114,7 +114,7 @@ function readTables(name: string, section: TableSection, table: TomlEntries, rep
       const path = `${name}.${key}`;
       const sections = readWithin(path, within, entry.entries, report);
       const rest = new Map([...entry.entries].filter(([each]) => !Object.hasOwn(within, each)));
-      values.push([key, { ...readKnown(path, known, rest, report, Object.keys(within)), ...sections }]);
+      values.push([key, { ...readKnown(path, known, rest, report, within), ...sections }]);
       refuseMissing(path, known, entry.entries, entry, report);
     }
   }
@@ -209,10 +209,16 @@ function unknownAtTop(name: string, { entries }: TomlEntry): string {
   return `${what}; ${(isKey ? (key ?? section) : (section ?? key)) ?? known}`;
 }
 
-function unknownKey(section: string, keys: Section["keys"], key: string, within: readonly string[]): string {
-  const names = [...Object.keys(keys), ...within];
+function unknownKey(
+  section: string,
+  keys: Section["keys"],
+  key: string,
+  within: NonNullable<TableSection["within"]>,
+): string {
+  const names = [...Object.keys(keys), ...Object.keys(within)];
   const near = nearest(key, names);
-  const home = homeOf(key);
+  const inner = homeOf(key, within);
+  const home = inner === undefined ? homeOf(key) : `${section}.${inner}`;
   if (home !== undefined) return `unknown key \`${key}\` in [${section}]; it is a key of [${home}]`;
   if (Object.hasOwn(sections, key)) return `\`${key}\` is a section of its own, [${key}], and not in [${section}]`;
   if (near !== undefined) return `unknown key \`${key}\` in [${section}]; did you mean \`${near}\`?`;
@@ -229,9 +235,10 @@ function nearestElsewhere(key: string): string | undefined {
 }
 
 /** The section that a key belongs to. */
-function homeOf(key: string): string | undefined {
-  const found = Object.entries<Section | OpenSection | TableSection>(sections).find(
-    ([, section]) => "keys" in section && Object.hasOwn(section.keys, key),
-  );
+function homeOf(
+  key: string,
+  among: Readonly<Record<string, Section | OpenSection | TableSection>> = sections,
+): string | undefined {
+  const found = Object.entries(among).find(([, section]) => "keys" in section && Object.hasOwn(section.keys, key));
   return found?.[0];
 }
