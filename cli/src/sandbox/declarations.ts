@@ -22,7 +22,8 @@ export function declarations(tools: Tools, input: AnySchema | undefined): string
     const members = Object.entries(value).map(([member, each]) => `${doc(each, "  ")}  ${signature(member, each)};\n`);
     return `declare const ${name}: {\n${members.join("")}};\n`;
   });
-  const given = `/** The argument of the default export. */\ndeclare const input: ${typeOf(input, true)};\n`;
+  // A script gets the validated input, whose defaults are filled in.
+  const given = `/** The argument of the default export. */\ndeclare const input: ${typeOf(input, false)};\n`;
   return `${parts.join("\n")}${parts.length === 0 ? "" : "\n"}${given}`;
 }
 
@@ -89,14 +90,17 @@ function ofKind({ kind, fields, items, values, variants }: SdkSchema, isInput: b
   }
 }
 
+/** Options for libraries such as Zod, so that a part without a JSON Schema, such as a date, is unknown and the rest has its types. */
+const LENIENT = { unrepresentable: "any", errorMode: "ignore" };
+
 /** The JSON Schema of another library's schema, if it implements Standard JSON Schema. */
 function ofOther(schema: AnySchema, isInput: boolean): JsonSchema {
-  type Convert = (options: { readonly target: string }) => JsonSchema;
+  type Convert = (options: { readonly target: string; readonly libraryOptions: object }) => JsonSchema;
   const { jsonSchema } = schema["~standard"] as {
     readonly jsonSchema?: { readonly input?: Convert; readonly output?: Convert };
   };
   try {
-    return jsonSchema?.[isInput ? "input" : "output"]?.({ target: "draft-2020-12" }) ?? {};
+    return jsonSchema?.[isInput ? "input" : "output"]?.({ target: "draft-2020-12", libraryOptions: LENIENT }) ?? {};
   } catch {
     // The library cannot express the schema.
     return {};

@@ -481,6 +481,18 @@ declare const input: { id: number };
 `);
     await expect(sandbox.evaluate("1", { input: { id: -1 } })).rejects.toThrow("the input is wrong: id");
   });
+
+  test("types() declares the input that a script gets, and what a library can express", async () => {
+    const input = z.object({ page: z.number().default(1), text: z.string().transform((text) => text.length) });
+    const since = tool({ input: z.object({ id: z.string(), at: z.date() }), run: () => null });
+    await using sandbox = await made({ input: Type("Page", { page: field.u32({ default: 1 }) }), tools: { since } });
+    expect(sandbox.types()).toContain("declare const input: { page: number };");
+    expect(sandbox.types()).toContain("since(input: { id: string; at: unknown }): Promise<unknown>;");
+    expect(resultOf(await sandbox.evaluate("input.page", { input: {} }))).toBe(1);
+    await using other = await made({ input });
+    expect(other.types()).toContain("declare const input: { page: number; text: unknown };");
+    expect(resultOf(await other.evaluate("input", { input: { text: "abc" } }))).toEqual({ page: 1, text: 3 });
+  });
 });
 
 describe("usage", () => {
