@@ -86,7 +86,7 @@ test("a budget of tenon.toml refuses, and the admin socket shows what is left", 
 
 test("a program gets the use of each request while it listens", async () => {
   const runtime = await Runtime.create({
-    modules: { hello, echo: { source: echo, budget: { calls: "10 / minute" } } },
+    modules: { hello, echo: { source: echo, budget: { calls: "10 / minute", bytesOut: "1 KiB / day" } } },
     maxConcurrent: 4,
   });
   const told: RequestUsage[] = [];
@@ -110,7 +110,11 @@ test("a program gets the use of each request while it listens", async () => {
   runtime.off("usage", listener);
   await get();
   const [state] = runtime.budgets();
-  expect(state).toMatchObject({ module: "echo", whenSpent: "429", parts: [{ part: "calls", remaining: 10 }] });
+  const parts = [
+    { part: "calls", remaining: 10 },
+    { part: "bytesOut", amount: 1024, periodMs: 86_400_000 },
+  ];
+  expect(state).toMatchObject({ module: "echo", whenSpent: "429", parts });
   runtime.on("usage", listener);
   await Promise.all([get(), get(), get()]);
   // The rest comes before the close resolves.

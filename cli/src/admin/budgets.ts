@@ -1,8 +1,10 @@
 /** The states of budgets as the admin socket sends them. */
 import type { BudgetRemainder, BudgetState } from "../embed/runtime-state.ts";
+import type { BudgetPart } from "../project/config/budgets.ts";
 
 /** The state of a part of a budget, in the spelling of everything that is sent. */
-export interface SentRemainder extends Omit<BudgetRemainder, "periodMs" | "resetsInMs"> {
+export interface SentRemainder extends Omit<BudgetRemainder, "part" | "periodMs" | "resetsInMs"> {
+  readonly part: BudgetPart;
   readonly period_ms: number;
   readonly resets_in_ms: number;
 }
@@ -19,8 +21,9 @@ export function sentBudget({ module, whenSpent, parts }: BudgetState): SentBudge
   return {
     module,
     when_spent: whenSpent,
-    parts: parts.map(({ periodMs, resetsInMs, ...part }) => ({
-      ...part,
+    parts: parts.map(({ part, periodMs, resetsInMs, ...amounts }) => ({
+      part: part === "bytesOut" ? "bytes_out" : part,
+      ...amounts,
       period_ms: periodMs,
       resets_in_ms: resetsInMs,
     })),

@@ -28,7 +28,7 @@ export interface RecentRequest {
 
 /** The state of a part of a budget. */
 export interface BudgetRemainder {
-  readonly part: "cpu" | "calls" | "bytes_out" | "memory";
+  readonly part: "cpu" | "calls" | "bytesOut" | "memory";
   /** The amount of a window: microseconds, calls, bytes or byte seconds. */
   readonly amount: number;
   /** The amount that is left in it; 0 when the part is spent. */

@@ -184,7 +184,12 @@ export class Runtime {
 
   /** The remainders of the modules that have a budget, sorted by name. Empty when the runtime is closed. */
   budgets(): BudgetState[] {
-    return this.#left === undefined ? (this.#runtime.budgets() as BudgetState[]) : [];
+    if (this.#left !== undefined) return [];
+    return this.#runtime.budgets().map((budget) => ({
+      ...budget,
+      // The addon names it as tenon.toml does, and a program as its own options do.
+      parts: budget.parts.map((each) => ({ ...each, part: each.part === "bytes_out" ? "bytesOut" : each.part })),
+    })) as BudgetState[];
   }
 
   /** The last 200 requests, oldest first. */
