@@ -92,7 +92,15 @@ test("a request is recorded, shown, replayed, compared and exported", async () =
   bytes[bytes.length - 20] = (bytes[bytes.length - 20] as number) ^ 1;
   await writeFile(join(folder, "damaged.tape"), bytes);
   const damaged = command("replay", "damaged.tape");
-  expect([damaged.status, damaged.stderr]).toEqual([2, expect.stringContaining("its checksum does not match")]);
+  expect([damaged.status, damaged.stderr]).toEqual([1, expect.stringContaining("its checksum does not match")]);
+  const described = command("replay", "damaged.tape", "--json");
+  expect([described.status, JSON.parse(described.stdout)]).toEqual([
+    1,
+    { file: "damaged.tape", verdict: "failed", failure: expect.stringContaining("its checksum does not match") },
+  ]);
+  // A file that is no component is named as it was given.
+  const none = command("replay", file, "--module", "tenon.toml");
+  expect([none.status, none.stderr]).toEqual([1, expect.stringMatching(/^error: tenon.toml is not a component/)]);
 
   // Beside others it is reported, and the others are replayed.
   await writeFile(join(recordings, "0-damaged.tape"), bytes);
@@ -123,8 +131,8 @@ test("a request is recorded, shown, replayed, compared and exported", async () =
   expect(own.stderr).toContain(
     "1 same, 0 different, 0 asked for something new, 2 cannot be replayed; 1 of other modules left out",
   );
-  const none = command("replay", "recordings", "--against", hello);
-  expect([none.status, none.stderr]).toEqual([2, expect.stringContaining("the recordings are of app, echo")]);
+  const ofNone = command("replay", "recordings", "--against", hello);
+  expect([ofNone.status, ofNone.stderr]).toEqual([2, expect.stringContaining("the recordings are of app, echo")]);
   // A build that cannot be loaded is no failure of the recordings.
   for (const option of ["--against", "--module"]) {
     const absent = command("replay", "recordings", option, "none.wasm");

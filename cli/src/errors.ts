@@ -31,6 +31,7 @@ export type ErrorCode =
   | "NOT_A_BRIDGE"
   | "NOT_A_COMPONENT"
   | "NOT_BUILT"
+  | "RECORDING"
   | "REGISTRY"
   | "REQUEST"
   | "RESPONSE"

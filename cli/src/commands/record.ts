@@ -5,7 +5,7 @@ import { exitCode, systemReason, TenonError } from "../errors.ts";
 import { fromNative, native } from "../native.ts";
 import { type CommonOptions, terminalFor, withCommonOptions } from "../options.ts";
 import type { Folder } from "../replay/recordings.ts";
-import type { TapeHead, TapeView } from "../replay/tapes.ts";
+import type { TapeEvent, TapeHead, TapeView } from "../replay/tapes.ts";
 import { visible } from "../visible.ts";
 import { helpCommand } from "./help.ts";
 
@@ -94,7 +94,9 @@ async function show(path: string | undefined, options: Options): Promise<void> {
 /** The lines of a recording, whose texts may be a stranger's. */
 export function viewLines(view: TapeView, isFull = false): string[] {
   const events = view.events.filter(({ kind }) => kind !== "no result yet");
-  return [line(view), ...events.map(({ text, full = text }) => `  ${isFull ? full : text}`)].map(visible);
+  const shown = ({ text, full = text, names }: TapeEvent) =>
+    names === undefined ? (isFull ? full : text) : `${text} ${names.join(", ")}`;
+  return [line(view), ...events.map((event) => `  ${shown(event)}`)].map(visible);
 }
 
 /** A recording in a line. */

@@ -101,7 +101,7 @@ interface Run {
   readonly options: Options;
   /** The module whose recordings are compared; undefined for all. */
   readonly module: string | undefined;
-  /** True for a recording that was named itself, whose failure is that of the command. */
+  /** True for a recording that was named itself. Without `--json`, its failure is that of the command. */
   readonly isAlone: boolean;
 }
 
@@ -123,7 +123,7 @@ async function replayed(
     return { head, outcome };
   } catch (error) {
     const failure = failureToTell(error);
-    if (isAlone || failure === undefined) throw error;
+    if ((isAlone && options.json !== true) || failure === undefined) throw error;
     const outcome = { verdict: "failed", failure: failure.message } as const;
     const { hint } = failure;
     return { ...(head === undefined ? {} : { head }), outcome, ...(hint === undefined ? {} : { hint }) };

@@ -68,13 +68,13 @@ export class Replayer {
    *
    * @param digest the component's
    * @param module the component's file; one of the project with this digest when left out
-   * @throws TenonError `USAGE` when there is no such component
+   * @throws TenonError `RECORDING` when there is no such component
    */
   async replay(tape: Buffer, digest: string, module?: string): Promise<Replayed> {
     const file = module ?? (await this.#components()).get(digest);
     if (file === undefined) {
       throw new TenonError(
-        "USAGE",
+        "RECORDING",
         `no component of this project has the digest ${digest}`,
         "it was built again since, or elsewhere: build the recorded sources, give the recorded component with --module, or compare " +
           "another build with --against",
@@ -129,9 +129,9 @@ export class Replayer {
 /** The name of the module in the runtime of a replay. */
 const name = "replayed";
 
-function load(path: string): Promise<NativeRuntime> {
+async function load(path: string): Promise<NativeRuntime> {
   const compiler = compilerCommand();
-  return fromNative(
+  const loaded = fromNative(
     native().Runtime.create({
       modules: [{ name, path }],
       replays: true,
@@ -140,4 +140,9 @@ function load(path: string): Promise<NativeRuntime> {
       ...(compiler === undefined ? {} : { compiler }),
     }),
   );
+  return loaded.catch((error: unknown) => {
+    if (!(error instanceof TenonError)) throw error;
+    // The user has named a file, and not the module that it is here.
+    throw new TenonError(error.code, error.message.replace(`module ${name}: `, ""), error.hint, error);
+  });
 }

@@ -34,7 +34,9 @@ test("texts of a recording send a terminal no escapes and forge no line", () => 
   const head = { module: escapes, requestId: escapes, time: 0, durationMs: 1, status: 200, kept: "share" };
   const rest = { component: "", memory: null, masked: [escapes], isCut: false };
   const empty = { kind: "no result yet", text: "no result yet" };
-  const shown = viewLines({ ...head, ...rest, events: [{ kind: "request", text: escapes }, empty] } as TapeView);
+  const environment = { kind: "environment", text: "environment", names: ["A", `${escapes} (secret)`] };
+  const events = [{ kind: "request", text: escapes }, empty, environment];
+  const shown = viewLines({ ...head, ...rest, events } as TapeView);
   const part = `header ${escapes}`;
   const change = { part, recorded: escapes, replayed: null };
   const asked = { method: escapes, url: escapes };
@@ -47,7 +49,8 @@ test("texts of a recording send a terminal no escapes and forge no line", () => 
     report(escapes, { verdict: "differs", comparedMemory: true, found }),
   ].flat();
   for (const line of [...shown, ...reports]) expect(line.replaceAll("\n    ", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
-  expect(shown).toHaveLength(2);
+  expect(shown).toHaveLength(3);
+  expect(shown[2]).toMatch(/^ {2}environment A, .* \(secret\)$/s);
   expect(shown[1]).toBe(String.raw`  \u{1b}]0;owned\u{7}\u{1b}[2J
     1.tape: same\u{202e}\u{9b}`);
 });

@@ -31,10 +31,19 @@ export interface TapeHead {
   readonly isCut: boolean;
 }
 
+/** An event of a recording in words. */
+export interface TapeEvent {
+  readonly kind: string;
+  readonly text: string;
+  /** The text that `text` shortens. */
+  readonly full?: string;
+  /** The names of the environment's variables. */
+  readonly names?: readonly string[];
+}
+
 /** A whole recording. */
 export interface TapeView extends TapeHead {
-  /** In words. `full` is a text that `text` shortens. */
-  readonly events: readonly { readonly kind: string; readonly text: string; readonly full?: string }[];
+  readonly events: readonly TapeEvent[];
   readonly answer?: { readonly status: number; readonly headers: readonly [string, string][]; readonly body: string };
 }
 
@@ -69,7 +78,7 @@ export async function tapeOf(requestId: string, folder: string): Promise<string 
 /**
  * Reads a recording, which may be a stranger's: no more than one may have, and nothing that never ends.
  *
- * @throws TenonError `USAGE` when the file cannot be read
+ * @throws TenonError `RECORDING` when the file cannot be read
  */
 export async function tapeBytes(file: string): Promise<Buffer> {
   try {
@@ -81,7 +90,7 @@ export async function tapeBytes(file: string): Promise<Buffer> {
     }
   } catch (error) {
     if (error instanceof TenonError) throw error;
-    throw new TenonError("USAGE", `cannot read ${visible(file)}: ${systemReason(error)}`);
+    throw new TenonError("RECORDING", `cannot read ${visible(file)}: ${systemReason(error)}`);
   }
 }
 
@@ -91,8 +100,9 @@ async function openedTape(file: string): Promise<FileHandle> {
   const opened = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
     const found = await opened.stat();
-    if (!found.isFile()) throw new TenonError("USAGE", `cannot read ${visible(file)}: it must be a file`);
-    if (found.size > MAX_BYTES) throw new TenonError("USAGE", `${visible(file)}: it is larger than ${MAX_BYTES} bytes`);
+    if (!found.isFile()) throw new TenonError("RECORDING", `cannot read ${visible(file)}: it must be a file`);
+    if (found.size > MAX_BYTES)
+      throw new TenonError("RECORDING", `${visible(file)}: it is larger than ${MAX_BYTES} bytes`);
     return opened;
   } catch (error) {
     await opened.close();
@@ -100,7 +110,7 @@ async function openedTape(file: string): Promise<FileHandle> {
   }
 }
 
-/** @throws TenonError `USAGE` when the bytes are not a recording */
+/** @throws TenonError `RECORDING` when the bytes are not a recording */
 export function headOf(bytes: Buffer, file: string): TapeHead {
   return parsed(bytes, file, false) as TapeHead;
 }
@@ -135,7 +145,7 @@ export async function headIn(file: string): Promise<TapeHead | { readonly failur
   }
 }
 
-/** @throws TenonError `USAGE` when the bytes are not a recording */
+/** @throws TenonError `RECORDING` when the bytes are not a recording */
 export function viewOf(bytes: Buffer, file: string): TapeView {
   return parsed(bytes, file, true) as TapeView;
 }
@@ -144,6 +154,6 @@ function parsed(bytes: Buffer, file: string, whole: boolean): unknown {
   try {
     return JSON.parse(native().readTape(bytes, whole));
   } catch (error) {
-    throw new TenonError("USAGE", `${visible(file)}: ${(error as Error).message}`);
+    throw new TenonError("RECORDING", `${visible(file)}: ${(error as Error).message}`);
   }
 }
