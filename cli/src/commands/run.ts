@@ -12,6 +12,7 @@ import { type CommonOptions, parseHost, parsePort, suggestPort, terminalFor, wit
 import { hostAndPort } from "../project/config/addresses.ts";
 import { mountsOf, type Pull } from "../project/modules.ts";
 import { configFile } from "../project/project.ts";
+import { lacksRecordFolder } from "../project/serving.ts";
 import { Reloading } from "../reloading.ts";
 import { type Configuration, readConfiguration } from "../serve/configuration.ts";
 import { Live } from "../serve/live.ts";
@@ -99,6 +100,7 @@ async function serve(runtime: Runtime, serving: Serving): Promise<number> {
   await announce(url, runtime, options, terminal);
   for (const mount of mountsOf(state.modules)) terminal.note("Mount", mount);
   if (admin !== undefined) terminal.note("Admin", admin.address);
+  if (lacksRecordFolder(state.config)) terminal.note("Record", "nothing, because `record.folder` is not given");
   const { project } = state;
   let failure: string | undefined;
   const reloading = new Reloading(project && join(project.folder, configFile), async (isAsked) => {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { Runtime } from "../embed/runtime.ts";
 import { outboundProblem } from "./config/addresses.ts";
 import { parseConfig } from "./config.ts";
-import { servingOptions } from "./serving.ts";
+import { lacksRecordFolder, servingOptions } from "./serving.ts";
 
 const parse = (text: string) => parseConfig(`[project]\nname = "demo"\n${text}`, "tenon.toml", {});
 
@@ -61,4 +61,11 @@ test.each([
   const create = Runtime.create({ modules: [], outboundAllow: [host], maxConcurrent: 4, cacheFolder: false });
   if (outboundProblem([host]) === undefined) await create;
   else await expect(create).rejects.toMatchObject({ code: "CONFIG" });
+});
+
+test("a table of recordings without a folder is found", () => {
+  const lacks = (lines: string) => lacksRecordFolder(parse(`[record]\n${lines}\n`));
+  for (const line of ["share = 0.01", "slow_ms = 500", 'header = "x-record"', 'mask = ["x-key"]'])
+    expect([lacks(line), lacks(`${line}\nfolder = "recordings"`)], line).toEqual([true, false]);
+  expect([lacksRecordFolder(parse("")), lacks("share = 0")]).toEqual([false, false]);
 });

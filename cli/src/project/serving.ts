@@ -46,3 +46,9 @@ function recordOf({ record }: Config, folder: string): Pick<RuntimeOptions, "rec
   const { folder: own, ...rest } = record;
   return own === undefined ? {} : { record: { ...rest, folder: resolve(folder, own) } };
 }
+
+/** Reports whether requests should be recorded, and there is no folder for them. */
+export function lacksRecordFolder({ record }: Config): boolean {
+  const { folder, share, slowMs, header, mask } = record;
+  return folder === undefined && (share > 0 || slowMs !== undefined || header !== undefined || mask.length > 0);
+}
