@@ -242,18 +242,21 @@ impl Player {
 
     pub(crate) fn start(&self, call: Call) -> wasmtime::Result<u32> {
         let mut play = self.play()?;
-        play.last = Some(format!("{} {}", call.method, call.url));
-        if let Mode::Loose(loose) = &mut play.mode {
-            return loose.start(call).map_err(|stop| play.stop(stop));
-        }
-        match play.events.front() {
-            Some(Event::Start(number, recorded)) if play.fits(recorded, &call) => {
-                let number = *number;
-                play.taken(|out| out.start(number, &call));
-                Ok(number)
+        let last = format!("{} {}", call.method, call.url);
+        let number = if let Mode::Loose(loose) = &mut play.mode {
+            loose.start(call).map_err(|stop| play.stop(stop))?
+        } else {
+            match play.events.front() {
+                Some(Event::Start(number, recorded)) if play.fits(recorded, &call) => {
+                    let number = *number;
+                    play.taken(|out| out.start(number, &call));
+                    number
+                }
+                _ => return Err(play.asks(Event::Start(0, call))),
             }
-            _ => Err(play.asks(Event::Start(0, call))),
-        }
+        };
+        play.last = Some(last);
+        Ok(number)
     }
 
     pub(crate) fn wait(&self, timeout: u32) -> wasmtime::Result<bool> {
@@ -369,19 +372,19 @@ impl Player {
         if line.contains(FRAME) {
             play.note_place(&line);
         }
-        play.last = Some(format!("log {}", line.trim_end().lines().next().unwrap_or_default()));
         if let Mode::Loose(loose) = &mut play.mode {
             loose.log(is_error, text);
-            return Ok(());
-        }
-        let is_masking = matches!(play.mode, Mode::Masking(..));
-        match play.events.front() {
-            Some(Event::Log(error, recorded)) if *error == is_error && (is_masking || recorded == text) => {
-                play.taken(|out| out.log(is_error, text));
-                Ok(())
+        } else {
+            let is_masking = matches!(play.mode, Mode::Masking(..));
+            match play.events.front() {
+                Some(Event::Log(error, recorded)) if *error == is_error && (is_masking || recorded == text) => {
+                    play.taken(|out| out.log(is_error, text));
+                }
+                _ => return Err(play.asks(Event::Log(is_error, text.to_vec()))),
             }
-            _ => Err(play.asks(Event::Log(is_error, text.to_vec()))),
         }
+        play.last = Some(format!("log {}", line.trim_end().lines().next().unwrap_or_default()));
+        Ok(())
     }
 
     /// Notes the place of the next event, if the guest was asked for it.

@@ -152,6 +152,14 @@ async fn calls_are_replayed_without_a_network() {
             panic!("{:?} is not found", changed.events[at]);
         };
         assert!(difference.event >= at, "{difference:?}");
+        if matches!(tape.events[at], Event::Start(..) | Event::Log(..)) {
+            let last = tape.events[..at].iter().rev().find_map(|event| match event {
+                Event::Start(_, tenon_tape::Call { method, url, .. }) => Some(format!("{method} {url}")),
+                Event::Log(_, text) => Some(format!("log {}", String::from_utf8_lossy(text).trim_end())),
+                _ => None,
+            });
+            assert_eq!(difference.after, last, "{difference:?}");
+        }
     }
     // Another build does less, or writes another line.
     let against = async |change: &dyn Fn(&mut Tape)| {
@@ -179,6 +187,7 @@ async fn calls_are_replayed_without_a_network() {
     }
     let Verdict::Asks(asked) = runtime.replay("m", asks, true).await.unwrap().verdict else { panic!("it asks") };
     assert!(asked.replayed.starts_with("call POST http") && asked.kind == DifferenceKind::New, "{asked:?}");
+    assert_eq!(asked.after, None);
 }
 
 #[tokio::test]
