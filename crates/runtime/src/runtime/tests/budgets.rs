@@ -53,7 +53,11 @@ async fn each_request_is_told_with_its_use_while_somebody_listens() {
         assert_eq!((&*name, &*request_id), (module, "r"));
         assert_eq!((usage.bytes_in, usage.bytes_out, usage.calls), (70_000, 70_000, 0), "{module}");
         assert!(usage.cpu > Duration::ZERO && usage.peak_memory >= 65_536, "{usage:?}");
-        assert!(runtime.metrics().contains(&format!("tenon_metered_out_bytes_total{{module=\"{module}\"}} 70000\n")));
+        let sums = [("out_bytes", 70_000), ("in_bytes", 70_000), ("peak_memory_bytes", usage.peak_memory)];
+        for (name, sum) in sums {
+            let line = format!("tenon_metered_{name}_total{{module=\"{module}\"}} {sum}\n");
+            assert!(runtime.metrics().contains(&line), "{line}");
+        }
         runtime.on_usage(None);
         send(&runtime, request("POST", &path, "after")).await;
         until(|| runtime.shared.admission.idle().is_some()).await;

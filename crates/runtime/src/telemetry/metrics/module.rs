@@ -46,10 +46,14 @@ const COUNTS: [(&str, &str); 7] = [
 ];
 
 /// Name and help of each sum of metered requests besides their processor time, in the order of [`Usage`]'s.
-const SUMS: [(&str, &str); 4] = [
+const SUMS: [(&str, &str); 5] = [
     (
         "metered_requests",
         "Requests that were metered: those of modules with a budget, and all while the program listens",
+    ),
+    (
+        "metered_peak_memory_bytes",
+        "Largest sizes of the memory of metered requests; divided by their number it is the mean",
     ),
     ("metered_calls", "Outbound calls of metered requests"),
     ("metered_in_bytes", "Bytes that metered requests got"),
@@ -116,7 +120,7 @@ impl ModuleMetrics {
 
     /// Adds the use of a metered request.
     pub(crate) fn used(&self, usage: &Usage) {
-        let amounts = [1, usage.calls, usage.bytes_in, usage.bytes_out];
+        let amounts = [1, usage.peak_memory, usage.calls, usage.bytes_in, usage.bytes_out];
         for (sum, amount) in self.sums.iter().zip(amounts) {
             sum.inc_by(amount);
         }
