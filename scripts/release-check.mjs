@@ -42,7 +42,7 @@ const { values } = argumentsOf(import.meta.url, {
 });
 
 /** The most that may be installed, in MB. The image has the parser of PostgreSQL and one compiled component. */
-const most = { addon: 47, serving: 60, building: 90, image: 49 };
+const most = { addon: 40, serving: 53, building: 83, image: 45 };
 
 /** The longest that a first build and a first start of compiled code may take, in milliseconds. */
 const longest = { build: 3000, start: 1000 };
