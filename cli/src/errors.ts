@@ -1,4 +1,5 @@
 /** The error of Tenon's TypeScript, its codes, and the exit codes of the command. */
+import { constants } from "node:buffer";
 import { types } from "node:util";
 
 /** The exit codes of the command. */
@@ -59,7 +60,7 @@ export class TenonError extends Error {
   }
 }
 
-/** The system's message of a failed file operation, without the code and the path that Node repeats. */
+/** The message of a failed file operation, or of bytes that are no text, without the code and the path that Node repeats. */
 export function systemReason(error: unknown): string {
   const code = (error as NodeJS.ErrnoException)?.code;
   switch (code) {
@@ -76,6 +77,10 @@ export function systemReason(error: unknown): string {
       return "it is a folder";
     case "ENOSPC":
       return "the disk is full";
+    case "ERR_ENCODING_INVALID_ENCODED_DATA":
+      return "it must be a text in UTF-8";
+    case "ERR_STRING_TOO_LONG":
+      return `it must be at most ${constants.MAX_STRING_LENGTH} characters long`;
     default:
       return types.isNativeError(error) ? error.message.replace(/^[A-Z0-9]+: (.+?), .*$/s, "$1") : String(error);
   }

@@ -9,10 +9,10 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, write
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { parseArgs } from "node:util";
 import { root, run, say } from "../setup.mjs";
+import { argumentsOf } from "../usage.mjs";
 
-const { values } = parseArgs({
+const { values } = argumentsOf(import.meta.url, {
   options: {
     program: { type: "string", default: join(root, "target/x86_64-unknown-linux-gnu/dist/tenon-server") },
     requests: { type: "string", default: "100000" },

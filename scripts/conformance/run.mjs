@@ -7,14 +7,14 @@
 // known deviation (known.mjs) with a reason. An unlisted case that fails, or a listed one that passes, makes the exit
 // code 1. `--target` selects another server, and `--wasmtime` has `wasmtime serve` run the programs of wasi. Neither has
 // known deviations.
-import { parseArgs } from "node:util";
 import { fail, setUp } from "../setup.mjs";
+import { argumentsOf } from "../usage.mjs";
 import { known } from "./known.mjs";
 import { build, use } from "./server.mjs";
 
 const suites = ["h1spec", "h2spec", "http11probe", "llhttp", "nginx", "node", "json", "json-schema", "wasi"];
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = argumentsOf(import.meta.url, {
   allowPositionals: true,
   options: {
     verbose: { type: "boolean", default: false },

@@ -6,9 +6,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { build } from "esbuild";
+import { argumentsOf } from "../usage.mjs";
 import { test262 } from "./test262.mjs";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -35,7 +35,7 @@ if (isMainThread) await main();
 else await work();
 
 async function main() {
-  const { values, positionals } = parseArgs({
+  const { values, positionals } = argumentsOf(import.meta.url, {
     options: {
       every: { type: "string", default: "1" },
       jobs: { type: "string", default: "2" },

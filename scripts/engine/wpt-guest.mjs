@@ -7,9 +7,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { build } from "esbuild";
+import { argumentsOf } from "../usage.mjs";
 import { callsAtOnce } from "./calls-at-once.mjs";
 import { absoluteUrls, startWptServer } from "./wpt.mjs";
 
@@ -69,7 +69,7 @@ if (isMainThread) await main();
 else await work();
 
 async function main() {
-  const { values, positionals } = parseArgs({
+  const { values, positionals } = argumentsOf(import.meta.url, {
     options: {
       failures: { type: "string" },
       jobs: { type: "string", default: "2" },

@@ -20,12 +20,12 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { fail, root, setUp } from "../setup.mjs";
+import { argumentsOf } from "../usage.mjs";
 import { left, reasonFor } from "./files.mjs";
 import { writeTable } from "./table.mjs";
 
-const { values } = parseArgs({
+const { values } = argumentsOf(import.meta.url, {
   options: {
     checkout: { type: "string" },
     only: { type: "string", default: "" },

@@ -9,14 +9,14 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { installIn } from "../packages-in.mjs";
 import { fail, root, setUp } from "../setup.mjs";
+import { argumentsOf } from "../usage.mjs";
 import { locales, results } from "./cases.mjs";
 import { reasonFor } from "./reasons.mjs";
 import { writeTable } from "./table.mjs";
 
-const { values } = parseArgs({
+const { values } = argumentsOf(import.meta.url, {
   options: { keep: { type: "string" }, verbose: { type: "boolean", default: false } },
 });
 if (process.env.TZ !== "UTC") {

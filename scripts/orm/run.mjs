@@ -8,13 +8,13 @@
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { fail, root } from "../setup.mjs";
+import { argumentsOf } from "../usage.mjs";
 import { startPostgres } from "./postgres.mjs";
 import { reasonFor } from "./reasons.mjs";
 import { writeTable } from "./table.mjs";
 
-const { values } = parseArgs({
+const { values } = argumentsOf(import.meta.url, {
   options: {
     kysely: { type: "string" },
     drizzle: { type: "string" },

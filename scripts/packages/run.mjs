@@ -12,15 +12,15 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { parseArgs } from "node:util";
 import { installIn } from "../packages-in.mjs";
 import { writeSection } from "../section.mjs";
 import { root, setUp } from "../setup.mjs";
+import { argumentsOf } from "../usage.mjs";
 import { packages } from "./list.mjs";
 import { reasons } from "./reasons.mjs";
 import { table } from "./table.mjs";
 
-const { values } = parseArgs({ options: { only: { type: "string" }, keep: { type: "string" } } });
+const { values } = argumentsOf(import.meta.url, { options: { only: { type: "string" }, keep: { type: "string" } } });
 const tenon = join(root, "cli/bin/tenon.js");
 const here = join(root, "scripts/packages");
 const plain = (value) => JSON.stringify(value ?? null);

@@ -9,17 +9,19 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { parseArgs } from "node:util";
 import { installIn } from "../packages-in.mjs";
 import { writeSection } from "../section.mjs";
 import { root, setUp } from "../setup.mjs";
+import { argumentsOf } from "../usage.mjs";
 
 /** The time of a round, in milliseconds: a call of the slowest package takes longer. */
 const ROUND_MS = 100;
 /** Ratios beyond this one are in bold. */
 const MUCH = 10;
 
-const { values } = parseArgs({ options: { keep: { type: "string" }, rounds: { type: "string", default: "3" } } });
+const { values } = argumentsOf(import.meta.url, {
+  options: { keep: { type: "string" }, rounds: { type: "string", default: "3" } },
+});
 const here = join(root, "scripts/packages");
 setUp();
 const folder = values.keep ?? mkdtempSync(join(tmpdir(), "tenon-times-"));

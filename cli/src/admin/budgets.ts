@@ -1,6 +1,7 @@
 /** The states of budgets as the admin socket sends them. */
 import type { BudgetRemainder, BudgetState } from "../embed/runtime-state.ts";
 import type { BudgetPart } from "../project/config/budgets.ts";
+import { snakeCase } from "../project/config/key.ts";
 
 /** The state of a part of a budget, in the spelling of everything that is sent. */
 export interface SentRemainder extends Omit<BudgetRemainder, "part" | "periodMs" | "resetsInMs"> {
@@ -22,7 +23,7 @@ export function sentBudget({ module, whenSpent, parts }: BudgetState): SentBudge
     module,
     when_spent: whenSpent,
     parts: parts.map(({ part, periodMs, resetsInMs, ...amounts }) => ({
-      part: part === "bytesOut" ? "bytes_out" : part,
+      part: snakeCase(part) as BudgetPart,
       ...amounts,
       period_ms: periodMs,
       resets_in_ms: resetsInMs,

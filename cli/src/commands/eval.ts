@@ -1,4 +1,3 @@
-import { constants } from "node:buffer";
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { buffer } from "node:stream/consumers";
@@ -117,17 +116,9 @@ async function textOf(read: () => Promise<Buffer>, name: string): Promise<string
   try {
     return utf8.decode(await read());
   } catch (error) {
-    throw new TenonError("USAGE", `cannot read ${name}: ${reasons[codeOf(error)] ?? systemReason(error)}`);
+    throw new TenonError("USAGE", `cannot read ${name}: ${systemReason(error)}`);
   }
 }
-
-const codeOf = (error: unknown) => String((error as NodeJS.ErrnoException).code);
-
-/** The reasons for which bytes are no text, by the codes of Node's errors. */
-const reasons: Readonly<Record<string, string>> = {
-  ERR_ENCODING_INVALID_ENCODED_DATA: "it must be a text in UTF-8",
-  ERR_STRING_TOO_LONG: `it must be at most ${constants.MAX_STRING_LENGTH} characters long`,
-};
 
 async function inputOf({ input }: Options): Promise<unknown> {
   if (input === undefined) return undefined;

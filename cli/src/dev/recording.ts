@@ -18,7 +18,7 @@ export class DevRecording {
     this.#view = view;
   }
 
-  /** @throws TenonError `USAGE` when the file is no recording */
+  /** @throws TenonError `RECORDING` when the file is no recording */
   static async open(file: string): Promise<DevRecording> {
     const bytes = await tapeBytes(file);
     return new DevRecording(file, bytes, await withPlaces(viewOf(bytes, file)));

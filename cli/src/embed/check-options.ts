@@ -5,7 +5,7 @@ import { type Limits, limits } from "../limits.ts";
 import { sidecarNamesProblem, sidecarProblem } from "../project/config/addresses.ts";
 import { allowanceProblem, type ModuleBudget } from "../project/config/budgets.ts";
 import { inProcessProblem } from "../project/config/in-process.ts";
-import { camelCase } from "../project/config/key.ts";
+import { camelCase, snakeCase } from "../project/config/key.ts";
 import { sections } from "../project/config/keys.ts";
 import { oneOf, text, textList, wholeNumber } from "../project/config/kinds.ts";
 import { headerProblem, maskProblem } from "../project/config/masks.ts";
@@ -211,10 +211,6 @@ function checkModule(path: string, value: unknown): string[] {
   const problems = problemsBelow(path, value, moduleChecks, home);
   if (value["source"] === undefined) problems.push(`\`${path}.source\` is missing: it must be ${whatSourcesAre}`);
   return problems;
-}
-
-function snakeCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 function isTls(value: unknown): boolean {

@@ -3,6 +3,7 @@ import type { Runtime as NativeRuntime, Server as NativeServer } from "@tenon/na
 import { TenonError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import { compilerCommand, fromNative, native } from "../native.ts";
+import { camelCase } from "../project/config/key.ts";
 import { listenOptions, refuseWrongModule, refuseWrongOptions } from "./check-options.ts";
 import { Exchanges } from "./exchanges.ts";
 import type { Fetching } from "./fetching.ts";
@@ -188,7 +189,7 @@ export class Runtime {
     return this.#runtime.budgets().map((budget) => ({
       ...budget,
       // The addon names it as tenon.toml does, and a program as its own options do.
-      parts: budget.parts.map((each) => ({ ...each, part: each.part === "bytes_out" ? "bytesOut" : each.part })),
+      parts: budget.parts.map((each) => ({ ...each, part: camelCase(each.part) })),
     })) as BudgetState[];
   }
 

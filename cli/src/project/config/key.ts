@@ -81,6 +81,11 @@ export function camelCase(key: string): string {
   return key.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
+/** The key of the file for a property: `maxBodyBytes` is `max_body_bytes`. */
+export function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
 /** The environment variable that wins over a key: `TENON_SERVER_PORT`. */
 export function variableOf(sectionName: string, key: string): string {
   return `TENON_${sectionName}_${key}`.toUpperCase();

@@ -323,24 +323,12 @@ async fn a_client_that_hangs_up_cancels_its_request() {
     let (_server, address, runtime, _folder) = server(&[("spin", tenon_fixtures::spin())], limits()).await;
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(b"GET /run/spin/ HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
-    while !runtime.metrics().contains("tenon_requests_running 1") {
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
+    until("the request runs", || metric(&runtime, "tenon_requests_running") == 1).await;
     drop(stream);
-    let ended = async {
-        while runtime.recent_requests().is_empty() {
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(10), ended).await.expect("the request ends with its client");
+    until("the request ends with its client", || !runtime.recent_requests().is_empty()).await;
     assert_eq!(runtime.recent_requests()[0].status.as_u16(), 499);
     // The guest runs until it yields.
-    let rested = async {
-        while !runtime.metrics().contains("tenon_requests_running 0") {
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(10), rested).await.expect("its place is left");
+    until("its permit is back", || metric(&runtime, "tenon_requests_running") == 0).await;
 }
 
 #[tokio::test]
